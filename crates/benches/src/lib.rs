@@ -1,0 +1,1 @@
+//! Criterion benchmarks of the engine live in `benches/`.

@@ -1,0 +1,186 @@
+//! A network prepared for runs: the graph and its distances, kept between calls.
+
+use crate::program::{CarriageIn, OpIn, carriage, program};
+use crate::{EngineError, to_python};
+use eastwest_engine::demand::Demands;
+use eastwest_engine::fluid::max_min;
+use eastwest_engine::graph::{Graph, NodeKind};
+use eastwest_engine::outcome::Outcome;
+use eastwest_engine::routing::{Balancing, Connection, Router, Topology};
+use eastwest_engine::schedule::{Fidelity, RunOptions, run_seeds};
+use eastwest_engine::{PS_PER_S, Picoseconds};
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The network of one fabric.
+#[pyclass(frozen)]
+pub struct Network {
+    topology: Topology,
+}
+
+fn balancing(word: &str) -> PyResult<Balancing> {
+    Ok(match word {
+        "ecmp" => Balancing::Ecmp,
+        "spray" => Balancing::Spray,
+        "adaptive" => Balancing::Adaptive,
+        "pinned" => Balancing::Pinned,
+        _ => return Err(EngineError::new_err(format!("unknown load balancing '{word}'"))),
+    })
+}
+
+fn node_kind(code: u8) -> PyResult<NodeKind> {
+    Ok(match code {
+        0 => NodeKind::Gpu,
+        1 => NodeKind::NvSwitch,
+        2 => NodeKind::Pcie,
+        3 => NodeKind::Nic,
+        4 => NodeKind::Switch,
+        _ => return Err(EngineError::new_err(format!("unknown kind of node {code}"))),
+    })
+}
+
+fn seconds(times: &[Picoseconds]) -> impl Iterator<Item = f64> + '_ {
+    times.iter().map(|&time| time as f64 / PS_PER_S)
+}
+
+/// Rows of equal length as one array: runs x entries.
+fn stacked<'py>(
+    py: Python<'py>,
+    outcomes: &[Outcome],
+    width: usize,
+    row: impl Fn(&Outcome) -> Vec<f64>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let flat: Vec<f64> = outcomes.iter().flat_map(row).collect();
+    let array = Array2::from_shape_vec((outcomes.len(), width), flat)
+        .map_err(|error| EngineError::new_err(error.to_string()))?;
+    Ok(array.into_pyarray(py))
+}
+
+/// Runs `work` beside a loop that listens for Ctrl-C.
+fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send) -> PyResult<T> {
+    let stop = AtomicBool::new(false);
+    let mut signal = Ok(());
+    let result = std::thread::scope(|scope| {
+        let worker = scope.spawn(|| work(&stop));
+        while !worker.is_finished() {
+            py.detach(|| std::thread::sleep(Duration::from_micros(200)));
+            if signal.is_ok() {
+                signal = py.check_signals();
+                if signal.is_err() {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            }
+        }
+        worker.join()
+    });
+    signal?;
+    result.map_err(|_| EngineError::new_err("the engine stopped on an internal error; please report it"))
+}
+
+#[pymethods]
+impl Network {
+    /// Nodes and links as flat arrays; rates are payload bytes a second, latencies seconds.
+    #[new]
+    #[expect(clippy::too_many_arguments, reason = "one argument an array")]
+    fn new(
+        kind: PyReadonlyArray1<'_, u8>,
+        address: PyReadonlyArray1<'_, u32>,
+        src: PyReadonlyArray1<'_, u32>,
+        dst: PyReadonlyArray1<'_, u32>,
+        rate: PyReadonlyArray1<'_, f64>,
+        latency_s: PyReadonlyArray1<'_, f64>,
+        is_fabric: PyReadonlyArray1<'_, bool>,
+    ) -> PyResult<Self> {
+        let kind = kind.as_slice()?.iter().map(|&code| node_kind(code)).collect::<PyResult<Vec<_>>>()?;
+        let latency = latency_s.as_slice()?.iter().map(|&time| (time * PS_PER_S).round() as Picoseconds).collect();
+        let graph = Graph::new(
+            kind,
+            address.as_slice()?.to_vec(),
+            src.as_slice()?.to_vec(),
+            dst.as_slice()?.to_vec(),
+            rate.as_slice()?.to_vec(),
+            latency,
+            is_fabric.as_slice()?.to_vec(),
+        );
+        let topology = graph.and_then(Topology::new).map_err(to_python)?;
+        Ok(Self { topology })
+    }
+
+    /// Runs a program once for each seed. Returns arrays, one row a seed.
+    #[pyo3(signature = (gpu, ops, overlap_slowdown, carried, fidelity, tolerance, seeds))]
+    #[expect(clippy::too_many_arguments, reason = "the whole run in one call")]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        gpu: PyReadonlyArray1<'py, u32>,
+        ops: Vec<OpIn<'py>>,
+        overlap_slowdown: f64,
+        carried: CarriageIn,
+        fidelity: &str,
+        tolerance: f64,
+        seeds: Vec<u64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let program = program(gpu.as_slice()?, &ops, overlap_slowdown, carriage(&carried)?)?;
+        let options = RunOptions {
+            fidelity: match fidelity {
+                "ideal" => Fidelity::Ideal,
+                "fluid" => Fidelity::Fluid,
+                word => return Err(EngineError::new_err(format!("unknown fidelity '{word}'"))),
+            },
+            balancing: balancing(&carried.balancing)?,
+            per_switch_seeds: carried.hash_seeds == "per-switch",
+            tolerance,
+        };
+        let topology = &self.topology;
+        let outcomes = interruptible(py, |stop| run_seeds(topology, &program, &options, &seeds, stop))?
+            .map_err(to_python)?;
+        let (links, ranks, count) = (topology.graph().links(), program.gpu.len(), program.ops.len());
+        let out = PyDict::new(py);
+        out.set_item("step_s", PyArray1::from_iter(py, outcomes.iter().map(|o| o.step as f64 / PS_PER_S)))?;
+        out.set_item("op_start_s", stacked(py, &outcomes, count, |o| seconds(&o.op_start).collect())?)?;
+        out.set_item("op_end_s", stacked(py, &outcomes, count, |o| seconds(&o.op_end).collect())?)?;
+        out.set_item("op_bytes", stacked(py, &outcomes, count, |o| o.op_bytes.clone())?)?;
+        out.set_item("compute_s", stacked(py, &outcomes, ranks, |o| seconds(&o.compute).collect())?)?;
+        out.set_item("communication_s", stacked(py, &outcomes, ranks, |o| seconds(&o.communication).collect())?)?;
+        out.set_item("exposed_s", stacked(py, &outcomes, ranks, |o| seconds(&o.exposed).collect())?)?;
+        out.set_item("link_bytes", stacked(py, &outcomes, links, |o| o.link_bytes.clone())?)?;
+        out.set_item("link_flows", stacked(py, &outcomes, links, |o| o.link_flows.clone())?)?;
+        out.set_item("link_limiting_s", stacked(py, &outcomes, links, |o| o.link_limiting.clone())?)?;
+        out.set_item("batching_error", PyArray1::from_iter(py, outcomes.iter().map(|o| o.batching_error)))?;
+        out.set_item("rounds", PyArray1::from_iter(py, outcomes.iter().map(|o| o.rounds)))?;
+        Ok(out)
+    }
+
+    /// Max-min rates of connections that all run at once, payload bytes a second: one an entry of `from_gpu`, `to_gpu`.
+    fn max_min<'py>(
+        &self,
+        py: Python<'py>,
+        from_gpu: PyReadonlyArray1<'py, u32>,
+        to_gpu: PyReadonlyArray1<'py, u32>,
+        carried: CarriageIn,
+        seed: u64,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (from, to) = (from_gpu.as_slice()?, to_gpu.as_slice()?);
+        let (balancing, per_switch) = (balancing(&carried.balancing)?, carried.hash_seeds == "per-switch");
+        let shares = vec![1.0 / f64::from(carried.qps); carried.qps as usize];
+        let topology = &self.topology;
+        let rates = py.detach(|| {
+            let router = Router::new(topology, balancing, per_switch, seed);
+            let mut demands = Demands::default();
+            let (mut legs, mut entries) = (Vec::new(), Vec::new());
+            for (&from, &to) in from.iter().zip(to) {
+                legs.clear();
+                let latency = router.connect(Connection { from, to, channel: 0 }, &shares, &mut legs)?;
+                entries.clear();
+                entries.extend(legs.iter().map(|leg| (leg.resource, leg.share)));
+                demands.push(&entries, f64::from(carried.qps), f64::INFINITY, 1.0, latency);
+            }
+            Ok(max_min(&demands, &router.resources().capacity).0)
+        });
+        Ok(rates.map_err(to_python)?.into_pyarray(py))
+    }
+}

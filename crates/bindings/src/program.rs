@@ -1,0 +1,108 @@
+//! Programs as Python gives them, turned into the engine's own.
+
+use crate::EngineError;
+use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, Op, Program, QpUse, Work};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+
+/// One operation: the attributes of `eastwest.engine.program.NativeOp`.
+#[derive(FromPyObject)]
+pub struct OpIn<'py> {
+    after: Vec<u32>,
+    queue: u32,
+    work: String,
+    seconds: f64,
+    bytes: f64,
+    kind: String,
+    algorithm: String,
+    channels: u32,
+    members: PyReadonlyArray1<'py, u32>,
+    sizes: Vec<usize>,
+    matrix: Option<PyReadonlyArray2<'py, f64>>,
+}
+
+/// How connections are carried: the attributes of `eastwest.engine.Carriage`.
+#[derive(FromPyObject)]
+pub struct CarriageIn {
+    pub balancing: String,
+    pub qps: u32,
+    pub qp_use: String,
+    pub message_bytes: f64,
+    pub hash_seeds: String,
+}
+
+fn unknown(what: &str, word: &str) -> PyErr {
+    EngineError::new_err(format!("unknown {what} '{word}'"))
+}
+
+fn kind(word: &str) -> PyResult<Kind> {
+    Ok(match word {
+        "all-reduce" => Kind::AllReduce,
+        "all-gather" => Kind::AllGather,
+        "reduce-scatter" => Kind::ReduceScatter,
+        "all-to-all" => Kind::AllToAll,
+        "broadcast" => Kind::Broadcast,
+        _ => return Err(unknown("collective", word)),
+    })
+}
+
+fn algorithm(word: &str) -> PyResult<Algorithm> {
+    Ok(match word {
+        "ring" => Algorithm::Ring,
+        "rail-ring" => Algorithm::RailRing,
+        "direct" => Algorithm::Direct,
+        "hierarchical-staged" => Algorithm::HierarchicalStaged,
+        "hierarchical-pipelined" => Algorithm::HierarchicalPipelined,
+        _ => return Err(unknown("algorithm", word)),
+    })
+}
+
+/// The engine's carriage of each connection.
+pub fn carriage(given: &CarriageIn) -> PyResult<Carriage> {
+    let qp_use = match given.qp_use.as_str() {
+        "split" => QpUse::Split,
+        "round-robin" => QpUse::RoundRobin,
+        word => return Err(unknown("use of queue pairs", word)),
+    };
+    Ok(Carriage { qps: given.qps, qp_use, message_bytes: given.message_bytes })
+}
+
+fn op(given: &OpIn<'_>, carriage: Carriage) -> PyResult<Op> {
+    let members = given.members.as_slice()?;
+    let work = match given.work.as_str() {
+        "compute" => Work::Compute { seconds: given.seconds },
+        "send-recv" => {
+            let pairs = members.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+            Work::SendRecv { pairs, bytes: given.bytes, carriage }
+        }
+        "collective" => {
+            let mut rest = members;
+            let mut groups = Vec::with_capacity(given.sizes.len());
+            for &size in &given.sizes {
+                let Some((group, after)) = rest.split_at_checked(size) else {
+                    return Err(EngineError::new_err("the groups' sizes exceed their members"));
+                };
+                groups.push(group.to_vec());
+                rest = after;
+            }
+            let matrix = given.matrix.as_ref().map(|m| m.as_array().iter().copied().collect());
+            let collective = Collective {
+                kind: kind(&given.kind)?,
+                algorithm: algorithm(&given.algorithm)?,
+                bytes: given.bytes,
+                matrix,
+                channels: given.channels,
+                carriage,
+            };
+            Work::Collective { groups, collective }
+        }
+        word => return Err(unknown("work", word)),
+    };
+    Ok(Op { after: given.after.clone(), queue: given.queue, work })
+}
+
+/// The engine's program.
+pub fn program(gpu: &[u32], ops: &[OpIn<'_>], overlap_slowdown: f64, carriage: Carriage) -> PyResult<Program> {
+    let ops = ops.iter().map(|given| op(given, carriage)).collect::<PyResult<Vec<_>>>()?;
+    Ok(Program { gpu: gpu.to_vec(), ops, overlap_slowdown })
+}

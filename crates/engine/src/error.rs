@@ -1,0 +1,29 @@
+//! What can be wrong with an engine's input, said in the words of the caller.
+
+use thiserror::Error;
+
+/// A mistake in what the engine was given; the engine itself does not fail.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// Arrays that do not fit together, an index out of range, a rate that is not positive.
+    #[error("{0}")]
+    Graph(String),
+    /// Two nodes that must talk have no path between them.
+    #[error("no path from node {from} to node {to}")]
+    Unreachable {
+        /// Node index where the path starts.
+        from: u32,
+        /// Node index where it should end.
+        to: u32,
+    },
+    /// A program that cannot run: a dependency cycle, an empty group, an unknown rank.
+    #[error("{0}")]
+    Program(String),
+    /// The caller asked the run to stop (Ctrl-C).
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// The engine's result type.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,122 @@
+//! What the ranks do in one step: operations, their order and the groups they run over.
+//!
+//! The program is the same for every rank (SPMD): an operation names the groups that take part, and a rank that is
+//! in none of them skips it. The compute queue runs one operation at a time in program order; so does each
+//! communicator (an operation's `queue`); operations in different queues overlap unless `after` forbids it.
+
+/// Ranks and their operations.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// GPU node of each rank.
+    pub gpu: Vec<u32>,
+    /// Operations in program order; `after` may only name earlier ones.
+    pub ops: Vec<Op>,
+    /// Factor by which a GPU's compute takes longer while at least one communication runs on it (1.0: not at all).
+    pub overlap_slowdown: f64,
+}
+
+/// One operation of the program.
+#[derive(Clone, Debug)]
+pub struct Op {
+    /// Operations that a rank must have finished before it starts this one.
+    pub after: Vec<u32>,
+    /// Queue that the operation waits in; compute is always queue 0, communicators are 1 and up.
+    pub queue: u32,
+    /// What it does.
+    pub work: Work,
+}
+
+/// What an operation does.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// Every rank computes for this long, seconds.
+    Compute {
+        /// Duration on an undisturbed GPU, seconds.
+        seconds: f64,
+    },
+    /// Each group runs this collective, all groups at once.
+    Collective {
+        /// Ranks of each group, in rank order within the group; groups are disjoint.
+        groups: Vec<Vec<u32>>,
+        /// What each group runs.
+        collective: Collective,
+    },
+    /// Pairs of ranks, each sending one message; a pair starts when both ranks have arrived.
+    SendRecv {
+        /// (sender, receiver) ranks.
+        pairs: Vec<(u32, u32)>,
+        /// Bytes of each message.
+        bytes: f64,
+        /// How each pair is carried.
+        carriage: Carriage,
+    },
+}
+
+/// The collective operations. Sizes follow nccl-tests: `bytes` is the buffer that its `size` column names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Every rank ends with the sum of all ranks' `bytes`.
+    AllReduce,
+    /// Every rank ends with `bytes`, of which it gave 1/n.
+    AllGather,
+    /// Every rank starts with `bytes` and ends with its 1/n of the sum.
+    ReduceScatter,
+    /// Every rank starts with `bytes` and sends 1/n of them to each rank (itself included, at no cost).
+    AllToAll,
+    /// The group's first rank sends its `bytes` to all.
+    Broadcast,
+}
+
+/// How a collective is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Algorithm {
+    /// Ring over the group's ranks in the order given, all channels alike.
+    Ring,
+    /// Ring that enters and leaves every server through a rail of the channel's own: it walks the group server by server
+    /// (in order of first appearance), inside a server over NVLink, and alternates direction so that each hop between
+    /// servers stays on one rail.
+    RailRing,
+    /// Every rank sends straight to every other that needs its data.
+    Direct,
+    /// Reduce inside each server over NVLink, between servers on the rails, and share inside again; phases add up.
+    HierarchicalStaged,
+    /// The same phases, pipelined: the slowest rules.
+    HierarchicalPipelined,
+}
+
+/// A collective: what, how, how much.
+#[derive(Clone, Debug)]
+pub struct Collective {
+    /// What the ranks end up with.
+    pub kind: Kind,
+    /// Who sends what to whom.
+    pub algorithm: Algorithm,
+    /// Buffer bytes of a rank, as nccl-tests' `size` column.
+    pub bytes: f64,
+    /// Uneven all-to-all: bytes from each rank of a group to each other, n x n row-major, in place of `bytes`.
+    pub matrix: Option<Vec<f64>>,
+    /// Parallel channels, each carrying an equal part.
+    pub channels: u32,
+    /// How each connection is carried.
+    pub carriage: Carriage,
+}
+
+/// How one connection between two ranks uses the network.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Carriage {
+    /// Queue pairs (flows) of each connection and channel.
+    pub qps: u32,
+    /// How bytes are spread over the queue pairs.
+    pub qp_use: QpUse,
+    /// Bytes of one message, for [`QpUse::RoundRobin`].
+    pub message_bytes: f64,
+}
+
+/// How a connection's bytes are spread over its queue pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum QpUse {
+    /// Each message is split evenly over all queue pairs.
+    Split,
+    /// Whole messages take turns (NCCL's default): with fewer messages than queue pairs some stay idle.
+    RoundRobin,
+}

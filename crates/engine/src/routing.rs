@@ -1,0 +1,1 @@
+//! From two GPUs to the resources between them.

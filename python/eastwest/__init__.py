@@ -1,0 +1,1 @@
+"""eastwest designs, proves, builds and runs the network of an AI cluster."""

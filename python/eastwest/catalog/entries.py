@@ -1,0 +1,92 @@
+"""What a catalogue entry is, once read: frozen values in SI units (bit/s, bytes, seconds, watts).
+
+Every figure's source stands beside it in the YAML; `Catalog.sources` returns it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Technology = Literal["rocev2", "infiniband"]
+Retransmission = Literal["go-back-n", "selective-repeat"]
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU and its two doors: NVLink (scale-up) and PCIe.
+
+    Rates are bits per second in one direction. `nvlink_efficiency` is the part of the line rate that collectives
+    reach; `pcie_efficiency` the part of PCIe's rate that is payload.
+    """
+
+    name: str
+    memory_bytes: float
+    memory_bps: float
+    bf16_flops: float
+    nvlink_bps: float
+    nvlink_efficiency: float
+    nvlink_latency_s: float
+    pcie_bps: float
+    pcie_efficiency: float
+    pcie_latency_s: float
+    power_w: float
+
+
+@dataclass(frozen=True)
+class Nic:
+    """A NIC: one scale-out port of at most `port_bps`, and a PCIe connection.
+
+    `pcie_bps` is the rate of the NIC's own PCIe link, one direction; the hop to the GPU runs at the slower of both ends.
+    """
+
+    name: str
+    technologies: tuple[Technology, ...]
+    port_bps: float
+    port_speeds_bps: tuple[float, ...]
+    pcie_bps: float
+    latency_s: float
+    places_out_of_order: bool
+    retransmission: Retransmission
+    power_w: float
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A switch: `cages` of at most `cage_bps`, each broken out into as many as `max_breakout` ports."""
+
+    name: str
+    technology: Technology
+    cages: int
+    cage_bps: float
+    port_speeds_bps: tuple[float, ...]
+    default_breakout: int
+    max_breakout: int
+    max_ports: int
+    latency_s: float
+    power_w: float
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server: GPUs that share one NVLink domain, and NICs that each belong to a rail."""
+
+    name: str
+    gpu: Gpu
+    gpus: int
+    nics: int
+    nic: Nic
+    power_w: float
+
+
+@dataclass(frozen=True)
+class LinkLayer:
+    """What a scale-out technology leaves of the line rate at a given MTU, and what its cables add.
+
+    `efficiency` is payload over bits on the wire for full packets; `fibre_s_per_m` the delay of a metre of fibre.
+    """
+
+    technology: Technology
+    mtu_bytes: int
+    efficiency: float
+    fibre_s_per_m: float
