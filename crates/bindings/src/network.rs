@@ -14,7 +14,11 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
+
+/// How often a run looks whether the user wants it to stop.
+const LISTEN: Duration = Duration::from_millis(50);
 
 /// The network of one fabric.
 #[pyclass(frozen)]
@@ -60,14 +64,17 @@ fn stacked<'py>(
     Ok(array.into_pyarray(py))
 }
 
-/// Runs `work` beside a loop that listens for Ctrl-C.
+/// Runs `work` on a thread of its own while this one listens for Ctrl-C.
 fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send) -> PyResult<T> {
     let stop = AtomicBool::new(false);
+    let (done, finished) = mpsc::channel();
     let mut signal = Ok(());
     let result = std::thread::scope(|scope| {
-        let worker = scope.spawn(|| work(&stop));
-        while !worker.is_finished() {
-            py.detach(|| std::thread::sleep(Duration::from_micros(200)));
+        let worker = scope.spawn(|| {
+            let _announces_the_end_even_of_a_panic = done;
+            work(&stop)
+        });
+        while py.detach(|| finished.recv_timeout(LISTEN)) == Err::<(), _>(RecvTimeoutError::Timeout) {
             if signal.is_ok() {
                 signal = py.check_signals();
                 if signal.is_err() {

@@ -1,0 +1,71 @@
+"""Joins the verbs into one command and turns every mistake into a message and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from eastwest.cli import catalog, fabric, init, schema, study
+from eastwest.errors import InputError
+
+INTERRUPTED = 130
+BROKEN = 70
+
+app = typer.Typer(
+    name="eastwest",
+    help="Designs, proves, builds and runs the network of an AI cluster.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"eastwest {version('eastwest')}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something goes wrong.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Designs, proves, builds and runs the network of an AI cluster."""
+
+
+for verb in (study, fabric, init, schema, catalog):
+    verb.add(app)
+
+
+def main() -> None:
+    """Runs the command line: the entry point of the `eastwest` command."""
+    debug = "--debug" in sys.argv[1:]
+    try:
+        app()
+    except InputError as mistake:
+        if debug:
+            raise
+        sys.stderr.write(f"{mistake}\n")
+        sys.exit(mistake.exit_code)
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped; nothing half-written was left\n")
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except Exception as fault:
+        if debug:
+            raise
+        sys.stderr.write(
+            f"internal error: {type(fault).__name__}: {fault}\n"
+            "This is a fault of eastwest, not of your file. `eastwest --debug ...` shows where; please report it.\n"
+        )
+        sys.exit(BROKEN)

@@ -1,0 +1,52 @@
+"""`eastwest study`: runs every combination of a study file and compares them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+
+def add(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command("study", help="Run a study: every fabric with every workload, compared.")(run)
+
+
+def run(
+    study: Annotated[str, typer.Argument(help="A study file, or the name of a bundled study (pune-1024).")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Write report.html, results.json and results.parquet there."),
+    ] = None,
+    fidelity: Annotated[
+        Literal["ideal", "fluid"] | None, typer.Option(help="Override the study's fidelity.", show_default=False)
+    ] = None,
+) -> None:
+    """Runs a study."""
+    import json
+
+    from rich.console import Console
+
+    from eastwest import report
+    from eastwest import spec as specification
+    from eastwest import study as studies
+    from eastwest.cli.progress import progress
+
+    given = specification.load(study)
+    if fidelity is not None:
+        given = given.model_copy(update={"fidelity": fidelity})
+    with progress() as advance:
+        result = studies.run(given, advance)
+    written = report.write_all(result, out) if out is not None else None
+    if as_json:
+        json.dump(report.to_json(result), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        Console().print(report.table(result))
+    if written is not None:
+        sys.stderr.write(f"report: {written}\n")
+    elif not as_json:
+        sys.stderr.write("For a report with pictures add: --out DIR\n")

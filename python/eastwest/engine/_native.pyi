@@ -1,0 +1,36 @@
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+class EngineError(ValueError): ...
+
+class Network:
+    def __init__(
+        self,
+        kind: npt.NDArray[np.uint8],
+        address: npt.NDArray[np.uint32],
+        src: npt.NDArray[np.uint32],
+        dst: npt.NDArray[np.uint32],
+        rate: npt.NDArray[np.float64],
+        latency_s: npt.NDArray[np.float64],
+        is_fabric: npt.NDArray[np.bool_],
+    ) -> None: ...
+    def run(
+        self,
+        gpu: npt.NDArray[np.uint32],
+        ops: Sequence[object],
+        overlap_slowdown: float,
+        carried: object,
+        fidelity: str,
+        tolerance: float,
+        seeds: Sequence[int],
+    ) -> dict[str, npt.NDArray[Any]]: ...
+    def max_min(
+        self,
+        from_gpu: npt.NDArray[np.uint32],
+        to_gpu: npt.NDArray[np.uint32],
+        carried: object,
+        seed: int,
+    ) -> npt.NDArray[np.float64]: ...

@@ -1,0 +1,134 @@
+"""A fabric made ready for runs, and what a run gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from eastwest.engine import _native
+from eastwest.engine.program import native_ops
+from eastwest.fabric import Fabric, addresses
+from eastwest.workload import Step
+
+Balancing = Literal["ecmp", "spray", "adaptive", "pinned"]
+QpUse = Literal["split", "round-robin"]
+HashSeeds = Literal["per-switch", "shared"]
+Fidelity = Literal["ideal", "fluid"]
+Floats = npt.NDArray[np.float64]
+BITS = 8.0
+
+
+@dataclass(frozen=True)
+class Carriage:
+    """How connections cross the fabric.
+
+    `qps` queue pairs (flows) for each connection and channel; their bytes are `split` evenly, or whole messages of
+    `message_bytes` take turns (`round-robin`, NCCL's default; 512 KiB is its slice: a buffer of 4 MiB in 8 steps).
+    `hash_seeds` says whether each switch hashes with a seed of its own.
+    """
+
+    balancing: Balancing = "ecmp"
+    qps: int = 1
+    qp_use: QpUse = "round-robin"
+    message_bytes: float = 524288.0
+    hash_seeds: HashSeeds = "per-switch"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One step run over several draws of the hash seeds; the first axis of every array is the draw.
+
+    Times are seconds, link loads payload bytes. `compute_s`, `communication_s` and `exposed_s` have shape
+    (draws, ranks); the `link_` arrays (draws, links), with `link_limiting_s` the seconds in which a link held back
+    whatever would finish last; the `op_` arrays (draws, operations). `batching_error` bounds the relative error of
+    completions that were batched.
+    """
+
+    step_s: Floats
+    op_start_s: Floats
+    op_end_s: Floats
+    op_bytes: Floats
+    compute_s: Floats
+    communication_s: Floats
+    exposed_s: Floats
+    link_bytes: Floats
+    link_flows: Floats
+    link_limiting_s: Floats
+    batching_error: Floats
+    rounds: npt.NDArray[np.uint64]
+
+    @cached_property
+    def median_draw(self) -> int:
+        """The draw whose step is the median (the lower of the two middle ones)."""
+        return int(np.argsort(self.step_s, kind="stable")[(len(self.step_s) - 1) // 2])
+
+
+class Network:
+    """A fabric's links and routes inside the engine; build it once, run many steps on it."""
+
+    def __init__(self, fabric: Fabric) -> None:
+        """Reads the fabric's tables into the engine.
+
+        Raises:
+            EngineError: the tables contradict each other.
+        """
+        links, nodes = fabric.links, fabric.nodes
+        is_switch = (nodes["kind"] == "switch").to_numpy()
+        src, dst = (links[end].to_numpy().astype(np.uint32) for end in ("src", "dst"))
+        self.fabric = fabric
+        self.rate_bps: Floats = links.select(pl.col("rate_bps") * pl.col("efficiency")).to_series().to_numpy()
+        self._native = _native.Network(
+            nodes["kind"].to_physical().to_numpy().astype(np.uint8),
+            addresses(fabric),
+            src,
+            dst,
+            self.rate_bps / BITS,
+            links["latency_s"].to_numpy().astype(np.float64),
+            is_switch[src] & is_switch[dst],
+        )
+
+    def run(
+        self,
+        step: Step,
+        gpu_of_rank: npt.NDArray[np.uint32],
+        carriage: Carriage,
+        *,
+        fidelity: Fidelity = "fluid",
+        seeds: Sequence[int] = (0,),
+        tolerance: float = 0.01,
+    ) -> Run:
+        """Runs `step` once for each seed, with rank i on GPU node `gpu_of_rank[i]`.
+
+        `tolerance` is the part of the remaining time within which `fluid` batches completions (0: exact).
+
+        Raises:
+            EngineError: the step names unknown ranks, cannot be carried out, or two ranks have no path.
+            KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
+        """
+        arrays = self._native.run(
+            np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
+            native_ops(step),
+            step.overlap_slowdown,
+            carriage,
+            fidelity,
+            tolerance,
+            list(seeds),
+        )
+        return Run(**arrays)
+
+    def max_min(
+        self,
+        from_gpu: npt.NDArray[np.uint32],
+        to_gpu: npt.NDArray[np.uint32],
+        carriage: Carriage,
+        seed: int = 0,
+    ) -> Floats:
+        """Max-min fair rates, bit/s of payload, of connections from one GPU node to another that all run at once."""
+        arrays = (np.ascontiguousarray(nodes, dtype=np.uint32) for nodes in (from_gpu, to_gpu))
+        return self._native.max_min(*arrays, carriage, seed) * BITS

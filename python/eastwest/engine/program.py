@@ -1,0 +1,62 @@
+"""A step's operations as the native engine takes them: names become numbers, groups flat arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from eastwest.workload import Collective, Compute, Operation, Step, in_order
+
+_NOBODY = np.empty(0, dtype=np.uint32)
+
+
+@dataclass(frozen=True)
+class NativeOp:
+    """One operation; the native engine reads these attributes by name."""
+
+    after: list[int]
+    queue: int
+    work: str
+    seconds: float = 0.0
+    bytes: float = 0.0
+    kind: str = ""
+    algorithm: str = ""
+    channels: int = 1
+    members: npt.NDArray[np.uint32] = _NOBODY
+    sizes: tuple[int, ...] = ()
+    matrix: npt.NDArray[np.float64] | None = None
+
+
+def native_ops(step: Step) -> list[NativeOp]:
+    """The step's operations, in order.
+
+    Raises:
+        ValueError: an operation waits for one that does not come before it, or two share a name.
+    """
+    in_order(step.operations)
+    number = {operation.name: index for index, operation in enumerate(step.operations)}
+    queues: dict[str, int] = {}
+    return [_native(op, [number[name] for name in op.after], queues) for op in step.operations]
+
+
+def _native(operation: Operation, after: list[int], queues: dict[str, int]) -> NativeOp:
+    if isinstance(operation, Compute):
+        return NativeOp(after, queue=0, work="compute", seconds=operation.seconds)
+    queue = queues.setdefault(operation.queue, len(queues) + 1)
+    if isinstance(operation, Collective):
+        return NativeOp(
+            after,
+            queue,
+            "collective",
+            bytes=operation.bytes,
+            kind=operation.kind,
+            algorithm=operation.algorithm,
+            channels=operation.channels,
+            members=np.concatenate(operation.groups).astype(np.uint32) if operation.groups else _NOBODY,
+            sizes=tuple(len(group) for group in operation.groups),
+            matrix=None if operation.matrix is None else np.ascontiguousarray(operation.matrix, dtype=np.float64),
+        )
+    pairs = np.ascontiguousarray(operation.pairs, dtype=np.uint32).reshape(-1)
+    return NativeOp(after, queue, "send-recv", bytes=operation.bytes, members=pairs)

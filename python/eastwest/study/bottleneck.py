@@ -1,0 +1,96 @@
+"""What holds a step back, in the words of a person who knows the network.
+
+The engine says for how long each link was what held back the transfer that would finish last; the tier that held
+longest is named, with the reason that the numbers give: a full port, PCIe, NVLink, an oversubscribed tier, a collision.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eastwest.engine import Carriage, Network, Run
+from eastwest.study.load import utilisation, window_s
+from eastwest.study.result import Bottleneck
+from eastwest.units import format_rate
+
+PLACES = {
+    "gpu-nvlink": "NVLink, out of the GPUs",
+    "nvlink-gpu": "NVLink, into the GPUs",
+    "gpu-pcie": "PCIe, GPU to NIC",
+    "pcie-nic": "PCIe, GPU to NIC",
+    "nic-pcie": "PCIe, NIC to GPU",
+    "pcie-gpu": "PCIe, NIC to GPU",
+    "nic-leaf": "NIC ports, server to leaf",
+    "leaf-nic": "NIC ports, leaf to server",
+    "leaf-spine": "leaf to spine links",
+    "spine-leaf": "spine to leaf links",
+    "spine-core": "spine to core links",
+    "core-spine": "core to spine links",
+}
+LATENCY_RULES = 0.5
+"""Below this part of the communication time spent waiting for bandwidth, latency is called the bottleneck."""
+
+COLLISION = 1.2
+"""Flows on the fullest link over the mean of the tier from which a collision is named."""
+
+
+def name(network: Network, run: Run, carriage: Carriage) -> Bottleneck:
+    """The bottleneck of the run's median draw."""
+    draw, window = run.median_draw, window_s(run)
+    exposed = float(run.exposed_s[draw].max(initial=0.0))
+    step = float(run.step_s[draw])
+    if exposed <= 1e-6 * step:
+        busy = float(run.compute_s[draw].mean()) / step if step else 0.0
+        why = "no communication" if window == 0.0 else "all communication hides behind compute"
+        return Bottleneck("GPU compute", busy, f"{why}: a faster network would not shorten the step")
+    limiting = run.link_limiting_s[draw]
+    tiers = network.fabric.links["tier"].to_numpy()
+    held = {tier: float(limiting[tiers == tier].sum()) for tier in PLACES if (tiers == tier).any()}
+    if sum(held.values()) < LATENCY_RULES * window:
+        waiting = 1 - sum(held.values()) / window
+        return Bottleneck("latency", waiting, f"{waiting:.0%} of the exchange is latency: its messages are small")
+    tier = max(held, key=lambda candidate: held[candidate])
+    busy_links = utilisation(network, run)
+    link = int(np.argmax(np.where(tiers == tier, limiting, -1.0)))
+    return Bottleneck(PLACES[tier], min(float(busy_links[link]), 1.0), _why(network, run, carriage, tier, link))
+
+
+def _why(network: Network, run: Run, carriage: Carriage, tier: str, link: int) -> str:
+    rate = format_rate(float(network.rate_bps[link]))
+    line = format_rate(float(network.fabric.links["rate_bps"][link]))
+    if "nvlink" in tier:
+        return f"NVLink gives each GPU {rate} of payload inside the server: a faster network would not help"
+    if "pcie" in tier:
+        port = _fastest(network, "nic-leaf")
+        return f"PCIe gives {rate} of payload between GPU and NIC, the NIC's port {port}: a faster port would not help"
+    if "nic" in tier:
+        return f"the {line} ports of the NICs are full ({rate} of payload): faster ports would help"
+    return _fabric_why(network, run, carriage, tier, link, rate)
+
+
+def _fabric_why(network: Network, run: Run, carriage: Carriage, tier: str, link: int, rate: str) -> str:
+    tiers = network.fabric.links["tier"].to_numpy()
+    flows = run.link_flows[run.median_draw]
+    mean, here = float(flows[tiers == tier].mean()), float(flows[link])
+    reasons = []
+    if carriage.balancing in ("ecmp", "pinned") and here >= COLLISION * mean and here >= 2:
+        how = "ECMP put" if carriage.balancing == "ecmp" else "the pinned routes put"
+        reasons.append(f"{how} {here:.0f} flows on one link, the tier's mean is {mean:.1f}")
+    below = {"leaf-spine": "leaf", "spine-leaf": "leaf", "spine-core": "spine", "core-spine": "spine"}[tier]
+    ratio = _oversubscription(network, below)
+    if ratio > 1.001:
+        reasons.append(f"each {below} has {ratio:.3g} times the capacity down that it has up")
+    return "; ".join(reasons) or f"traffic fills these links evenly ({rate} of payload each): more of them would help"
+
+
+def _fastest(network: Network, tier: str) -> str:
+    rates = network.rate_bps[(network.fabric.links["tier"] == tier).to_numpy()]
+    return format_rate(float(rates.max()))
+
+
+def _oversubscription(network: Network, below: str) -> float:
+    """Capacity down over capacity up of the switches of a tier, as built."""
+    tiers = network.fabric.links["tier"].to_numpy()
+    down, up = {"leaf": ("leaf-nic", "leaf-spine"), "spine": ("spine-leaf", "spine-core")}[below]
+    totals = [float(network.rate_bps[tiers == tier].sum()) for tier in (down, up)]
+    return totals[0] / totals[1] if totals[1] else 1.0

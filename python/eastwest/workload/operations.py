@@ -1,0 +1,123 @@
+"""What the ranks of a job do in one step: compute, collectives and messages, in order.
+
+The program is the same for every rank; an operation names the groups that take part in it. Sizes are bytes, times
+seconds. Not here: how a collective is carried out (the engine lowers it), or where the ranks sit (`fabric.placement`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+CollectiveKind = Literal["all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast"]
+Algorithm = Literal["ring", "rail-ring", "direct", "hierarchical-staged", "hierarchical-pipelined"]
+Groups = tuple[npt.NDArray[np.uint32], ...]
+
+
+@dataclass(frozen=True)
+class Compute:
+    """Every rank computes for `seconds`; compute operations of a rank run one after another."""
+
+    name: str
+    seconds: float
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Collective:
+    """Each of `groups` (disjoint arrays of ranks, in rank order) runs a collective at the same time.
+
+    `bytes` is the buffer of a rank, as in the `size` column of nccl-tests; `matrix`, for an uneven all-to-all, holds
+    instead the bytes from each rank of a group to each other, shape (n, n). Collectives that share a `queue` (a
+    communicator) run one after another. A broadcast goes out from the first rank of each group.
+    """
+
+    name: str
+    kind: CollectiveKind
+    bytes: float
+    groups: Groups
+    algorithm: Algorithm
+    channels: int = 1
+    matrix: npt.NDArray[np.float64] | None = None
+    queue: str = "collectives"
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SendRecv:
+    """One message of `bytes` for each pair (sender, receiver): `pairs` has shape (n, 2)."""
+
+    name: str
+    bytes: float
+    pairs: npt.NDArray[np.uint32]
+    queue: str = "messages"
+    after: tuple[str, ...] = ()
+
+
+Operation = Compute | Collective | SendRecv
+
+
+@dataclass(frozen=True)
+class Step:
+    """One training step of `ranks` ranks.
+
+    `overlap_slowdown` is the factor by which compute takes longer while a communication runs on the same GPU.
+    """
+
+    ranks: int
+    operations: tuple[Operation, ...] = field(default=())
+    overlap_slowdown: float = 1.0
+
+    @property
+    def compute_s(self) -> float:
+        """Seconds that a rank computes when nothing slows it."""
+        return sum(op.seconds for op in self.operations if isinstance(op, Compute))
+
+
+def all_ranks(ranks: int) -> Groups:
+    """One group of all ranks."""
+    return (np.arange(ranks, dtype=np.uint32),)
+
+
+def consecutive(ranks: int, size: int) -> Groups:
+    """Groups of `size` neighbouring ranks: 0..size-1, size..2*size-1, ..."""
+    return strided(ranks, size, 1)
+
+
+def strided(ranks: int, size: int, stride: int) -> Groups:
+    """Groups of `size` ranks, `stride` apart: with stride 8, ranks 0, 8, 16, ... and 1, 9, 17, ...
+
+    Raises:
+        ValueError: the groups do not fill the ranks evenly.
+    """
+    span = size * stride
+    if size < 1 or stride < 1 or ranks % span:
+        raise ValueError(f"groups of {size} ranks, {stride} apart, fill {span} ranks; {ranks} is no multiple of that")
+    table = np.arange(ranks, dtype=np.uint32).reshape(-1, size, stride)
+    return tuple(np.ascontiguousarray(block[:, offset]) for block in table for offset in range(stride))
+
+
+def shift(ranks: int, by: int) -> npt.NDArray[np.uint32]:
+    """Pairs in which each rank sends to the one `by` further on, around the end; shape (ranks, 2)."""
+    sender = np.arange(ranks, dtype=np.uint32)
+    return np.stack([sender, (sender + by) % ranks], axis=1).astype(np.uint32)
+
+
+def in_order(operations: Sequence[Operation]) -> None:
+    """Checks that names are unique and that every operation waits only for earlier ones.
+
+    Raises:
+        ValueError: names the operation and what it waits for.
+    """
+    seen: set[str] = set()
+    for operation in operations:
+        for name in operation.after:
+            if name not in seen:
+                raise ValueError(f"operation '{operation.name}' waits for '{name}', which does not come before it")
+        if operation.name in seen:
+            raise ValueError(f"two operations are named '{operation.name}'")
+        seen.add(operation.name)
