@@ -12,10 +12,12 @@ from typing import Any
 
 import polars as pl
 
+Schema = dict[str, pl.DataType | type[pl.DataType]]
+
 NODE_KINDS = ("gpu", "nvswitch", "pcie", "nic", "switch")
 """What a node is, in the engine's numbering."""
 
-NODES = {
+NODES: Schema = {
     "node": pl.UInt32,
     "name": pl.String,  # unique: "server-003/gpu-5", "leaf-u0-r3", "spine-07"
     "kind": pl.Enum(NODE_KINDS),
@@ -27,7 +29,7 @@ NODES = {
     "pod": pl.Int32,  # -1 where there is none
     "rail": pl.Int32,  # rail of a NIC or rail leaf, -1 where there is none
 }
-PORTS = {
+PORTS: Schema = {
     "port": pl.UInt32,
     "node": pl.UInt32,
     "number": pl.UInt32,  # within the node, from 0
@@ -35,13 +37,13 @@ PORTS = {
     "rate_bps": pl.Float64,
     "cable": pl.Int32,  # -1: spare
 }
-CAGES = {
+CAGES: Schema = {
     "cage": pl.UInt32,
     "node": pl.UInt32,
     "number": pl.UInt32,  # within the node, from 0
     "breakout": pl.UInt32,  # ports that the cage is broken out into
 }
-CABLES = {
+CABLES: Schema = {
     "cable": pl.UInt32,
     "port_a": pl.UInt32,  # the end nearer to the servers
     "port_b": pl.UInt32,
@@ -49,14 +51,14 @@ CABLES = {
     "rate_bps": pl.Float64,
     "length_m": pl.Float64,
 }
-LINKS = {
+LINKS: Schema = {
     "link": pl.UInt32,
     "src": pl.UInt32,
     "dst": pl.UInt32,
     "src_port": pl.Int32,  # -1 inside a server
     "dst_port": pl.Int32,
-    "cable": pl.Int32,  # -1 inside a server; links 2k and 2k+1 of a cable are its two directions
-    "tier": pl.String,  # directed: "gpu-nvlink", "nvlink-gpu", "gpu-pcie", "pcie-nic", "nic-leaf", "leaf-spine", "spine-leaf", ...
+    "cable": pl.Int32,  # -1 inside a server; links 2k and 2k + 1 are the directions of cable k, and l ^ 1 reverses l
+    "tier": pl.String,  # directed: "gpu-nvlink", "nvlink-gpu", "gpu-pcie", "pcie-nic", "nic-leaf", "leaf-spine", ...
     "rate_bps": pl.Float64,  # line rate
     "efficiency": pl.Float64,  # payload over line rate
     "latency_s": pl.Float64,  # of the link and of the node that it enters

@@ -1,0 +1,124 @@
+"""From a plan to a fabric: checks what shapes cannot see, sizes the shape, and has its tables laid.
+
+Not here: the sizing rules (`shapes`) and the laying of tables (`lay`).
+"""
+
+from __future__ import annotations
+
+import math
+
+from eastwest.fabric.faceplate import Faceplate, faceplate
+from eastwest.fabric.lay import lay
+from eastwest.fabric.plan import TIERS, FabricError, FabricPlan, Tier, in_gbps
+from eastwest.fabric.shapes import Wiring, fat_tree, leaf_spine, rail_optimized, single_switch
+from eastwest.fabric.tables import Fabric
+
+SHAPE_TIERS = {"single-switch": (1,), "leaf-spine": (2,), "fat-tree": (3, 2), "rail-optimized": (2, 3)}
+"""Shapes by name, each with the numbers of tiers that it can have."""
+
+
+def build(plan: FabricPlan) -> Fabric:
+    """The fabric that a plan asks for; `FabricError` names the entry at fault where it cannot be built."""
+    _check_tiers(plan)
+    _check_counts(plan)
+    _check_server(plan)
+    _check_rates(plan)
+    _check_technology(plan)
+    plates = {tier: _faceplate(plan, tier) for tier in _tiers_that_may_be_needed(plan)}
+    wiring = _wire(plan, plates)
+    return lay(plan, wiring, plates)
+
+
+def _wire(plan: FabricPlan, plates: dict[Tier, Faceplate]) -> Wiring:
+    nics, leaf = plan.server.nics, plates["leaf"]
+    ratios = (plan.ratio("leaf"), plan.ratio("spine"))
+    if plan.shape == "single-switch":
+        return single_switch(plan.servers, nics, leaf)
+    spine = plates["spine"]
+    if plan.shape == "rail-optimized":
+        core = plates.get("core", spine)
+        return rail_optimized(plan.servers, nics, leaf, spine, core, ratios, plan.servers_per_unit, plan.tiers)
+    if plan.shape == "leaf-spine" or plan.tiers == 2:
+        return leaf_spine(plan.servers, nics, leaf, spine, ratios[0], plan.servers_per_unit)
+    return fat_tree(plan.servers, nics, leaf, spine, plates["core"], ratios, plan.servers_per_unit)
+
+
+def _tiers_that_may_be_needed(plan: FabricPlan) -> tuple[Tier, ...]:
+    most = max(SHAPE_TIERS[plan.shape]) if plan.tiers is None else plan.tiers
+    return TIERS[:most]
+
+
+def _faceplate(plan: FabricPlan, tier: Tier) -> Faceplate:
+    up_bps = plan.between_switches_bps
+    if tier == "leaf":
+        down_bps = plan.link_bps
+        up_bps = down_bps if plan.shape == "single-switch" else up_bps
+    else:
+        down_bps = up_bps
+    return faceplate(tier, plan.switch(tier), down_bps, up_bps, plan.breakout.get(tier))
+
+
+def _check_counts(plan: FabricPlan) -> None:
+    if plan.servers < 1:
+        raise FabricError("servers", f"a fabric joins at least one server, not {plan.servers}")
+    if plan.servers_per_unit is not None and plan.servers_per_unit < 1:
+        raise FabricError("servers_per_unit", f"a unit holds at least one server, not {plan.servers_per_unit}")
+    for tier, ratio in plan.oversubscription.items():
+        if not (math.isfinite(ratio) and ratio > 0):
+            raise FabricError(
+                "oversubscription", f"of the {tier} is a ratio above 0 such as 4 (for 4:1), not {ratio:g}"
+            )
+    for tiers, length_m in plan.cable_lengths_m.items():
+        if not (math.isfinite(length_m) and length_m >= 0):
+            raise FabricError("cables", f"a {tiers} cable is 0 m or longer, not {length_m:g} m")
+
+
+def _check_server(plan: FabricPlan) -> None:
+    server = plan.server
+    if server.gpus < 1 or server.nics < 1:
+        raise FabricError(
+            "server",
+            f"{server.name} has {server.gpus} GPUs and {server.nics} NICs; a fabric needs at least one of each",
+        )
+    if server.gpus % server.nics and server.nics % server.gpus:
+        raise FabricError(
+            "server",
+            f"{server.gpus} GPUs of {server.name} cannot share {server.nics} NICs evenly: one number must divide "
+            f"the other",
+        )
+
+
+def _check_technology(plan: FabricPlan) -> None:
+    technology = plan.link_layer.technology
+    if technology not in plan.nic.technologies:
+        raise FabricError(
+            "nic", f"{plan.nic.name} speaks {' and '.join(plan.nic.technologies)}; the fabric is {technology}"
+        )
+    for tier in _tiers_that_may_be_needed(plan):
+        switch = plan.switch(tier)
+        if switch.technology != technology:
+            raise FabricError(
+                "switch", f"the {tier} switch {switch.name} speaks {switch.technology}; the fabric is {technology}"
+            )
+
+
+def _check_rates(plan: FabricPlan) -> None:
+    for name, rate_bps in (("link", plan.link_bps), ("uplink", plan.between_switches_bps)):
+        if not (math.isfinite(rate_bps) and rate_bps > 0):
+            raise FabricError(name, f"a rate is above 0, such as 400 Gb/s, not {in_gbps(rate_bps)}")
+    if plan.link_bps not in plan.nic.port_speeds_bps or plan.link_bps > plan.nic.port_bps:
+        speeds = ", ".join(in_gbps(speed) for speed in sorted(plan.nic.port_speeds_bps))
+        raise FabricError(
+            "link",
+            f"the NIC {plan.nic.name} does not run at {in_gbps(plan.link_bps)}; it runs {speeds}: choose one of these "
+            f"or another NIC",
+        )
+
+
+def _check_tiers(plan: FabricPlan) -> None:
+    if plan.shape not in SHAPE_TIERS:
+        raise FabricError("shape", f"there is no shape {plan.shape!r}; there are {', '.join(SHAPE_TIERS)}")
+    tiers = SHAPE_TIERS[plan.shape]
+    if plan.tiers is not None and plan.tiers not in tiers:
+        can = " or ".join(str(number) for number in sorted(tiers))
+        raise FabricError("tiers", f"{plan.shape} has {can}, not {plan.tiers}: try fat-tree or rail-optimized")

@@ -1,0 +1,96 @@
+"""What is asked of a fabric: the values from which `build` lays its tables, and the error that refuses them.
+
+Rates are bits per second, lengths metres. Not here: where the values come from (a study file, a notebook), or how
+they are turned into switches (`shapes`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from eastwest.catalog.entries import LinkLayer, Nic, Server, Switch
+
+Shape = Literal["single-switch", "leaf-spine", "fat-tree", "rail-optimized"]
+Tier = Literal["leaf", "spine", "core"]
+TierPair = Literal["server-leaf", "leaf-spine", "spine-core"]
+
+TIERS: tuple[Tier, ...] = ("leaf", "spine", "core")
+TIER_PAIRS: tuple[TierPair, ...] = ("server-leaf", "leaf-spine", "spine-core")
+
+CABLE_LENGTHS_M: Mapping[TierPair, float] = {"server-leaf": 5.0, "leaf-spine": 30.0, "spine-core": 100.0}
+"""Assumed where a plan says nothing: within a row of racks, across a hall, between halls."""
+
+
+class FabricError(ValueError):
+    """A plan that cannot be built, or a folder that holds no fabric.
+
+    `field` names the entry at fault: "shape", "servers", "server", "nic", "link", "uplink", "technology", "switch",
+    "breakout", "servers_per_unit", "tiers", "oversubscription", "cables", or "folder" when reading and writing.
+    `message` says what was needed, what there is, and how to mend it.
+    """
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f"{field}: {message}")
+        self.field = field
+        self.message = message
+
+
+@dataclass(frozen=True)
+class FabricPlan:
+    """One network, as asked for.
+
+    `link_bps` is the rate of a NIC's port, `uplink_bps` that of every link between switches (as `link_bps` where
+    None). A tier without an entry in `switches` uses the switch of the tier below. `breakout` is the number of ports
+    that each cage of a tier is broken out into, the switch's own default where it has no entry. `servers_per_unit` is
+    the size of a full unit (rail-optimized: servers behind one leaf a rail; otherwise: servers on one leaf), as many
+    as a leaf has room for where None. `tiers` is 2 or 3, what the shape needs where None. `oversubscription` is the
+    capacity down over the capacity up of the "leaf" and the "spine", 1 where it has no entry.
+    """
+
+    name: str
+    shape: Shape
+    servers: int
+    server: Server
+    nic: Nic
+    link_layer: LinkLayer
+    link_bps: float
+    switches: Mapping[Tier, Switch]
+    uplink_bps: float | None = None
+    breakout: Mapping[Tier, int] = field(default_factory=dict)
+    servers_per_unit: int | None = None
+    tiers: int | None = None
+    oversubscription: Mapping[Tier, float] = field(default_factory=dict)
+    cable_lengths_m: Mapping[TierPair, float] = field(default_factory=dict)
+
+    def switch(self, tier: Tier) -> Switch:
+        """The switch of a tier, or of the nearest tier below that names one; `FabricError` where none does."""
+        for name in reversed(TIERS[: TIERS.index(tier) + 1]):
+            if name in self.switches:
+                return self.switches[name]
+        raise FabricError("switch", f"the {tier} tier has no switch; name one from the catalogue")
+
+    @property
+    def between_switches_bps(self) -> float:
+        """Rate of the links between switches."""
+        return self.link_bps if self.uplink_bps is None else self.uplink_bps
+
+    def ratio(self, tier: Tier) -> float:
+        """Capacity down over capacity up that a tier may have."""
+        return self.oversubscription.get(tier, 1.0)
+
+    def cable_length_m(self, tiers: TierPair) -> float:
+        """Length assumed for the cables between two tiers."""
+        return self.cable_lengths_m.get(tiers, CABLE_LENGTHS_M[tiers])
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan as plain JSON values, as a fabric keeps and stores it."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
+
+
+def in_gbps(rate_bps: float) -> str:
+    """A rate as messages show it: "400 Gb/s"."""
+    return f"{rate_bps / 1e9:g} Gb/s"
