@@ -1,1 +1,0 @@
-//! From two GPUs to the resources between them.

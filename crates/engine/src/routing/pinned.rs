@@ -1,0 +1,47 @@
+//! Static routes by destination: which of a switch's candidates the forwarding table holds.
+
+use super::NONE;
+use super::endpoint::{Port, links_to};
+use super::paths::Paths;
+use crate::graph::{Graph, NodeKind};
+
+/// D-mod-k: on the first tier destinations are dealt to uplinks by their place on their leaf, on the tiers above by how
+/// often the places of their leaf, and of the leaves before it, went round. (Zahavi's formula is floor(d / k) mod k
+/// there; with leaves rounded up to whole rounds it also serves leaves that are not full.)
+pub(super) struct Pinned {
+    /// Uplinks of each attachment, at least 1.
+    uplinks: Vec<u32>,
+    /// Rounds of all attachments before each.
+    rounds_before: Vec<u32>,
+}
+
+impl Pinned {
+    pub fn new(graph: &Graph, paths: &Paths) -> Self {
+        let mut pinned = Self {
+            uplinks: Vec::new(),
+            rounds_before: Vec::new(),
+        };
+        let mut rounds = 0;
+        for &attachment in &paths.attachments {
+            let node = paths.switches[attachment as usize];
+            let uplinks = links_to(graph, node, NodeKind::Switch).count().max(1) as u32;
+            pinned.uplinks.push(uplinks);
+            pinned.rounds_before.push(rounds);
+            rounds += (links_to(graph, node, NodeKind::Nic).count() as u32).div_ceil(uplinks);
+        }
+        pinned
+    }
+
+    /// Which of `len` candidates a switch's table holds for a destination. The last hop, where candidates are parallel
+    /// links, mirrors the first tier's choice.
+    pub fn choose(&self, paths: &Paths, switch: u32, destination: &Port, len: usize) -> usize {
+        let attachment = destination.attachment as usize;
+        let is_first_tier = paths.attachment_of[switch as usize] != NONE;
+        let turn = if is_first_tier || paths.hops(switch, destination.attachment) == 1 {
+            destination.place
+        } else {
+            self.rounds_before[attachment] + destination.place / self.uplinks[attachment]
+        };
+        turn as usize % len
+    }
+}

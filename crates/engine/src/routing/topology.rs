@@ -1,0 +1,82 @@
+//! What routing knows before any seed is drawn.
+
+use std::sync::OnceLock;
+
+use super::Resources;
+use super::endpoint::Endpoints;
+use super::paths::Paths;
+use super::pinned::Pinned;
+use super::spread::Spread;
+use crate::Result;
+use crate::graph::Graph;
+
+/// Distances, candidate links and the GPUs' ways out of a [`Graph`]; shared by all [`Router`](super::Router)s over it.
+pub struct Topology<'g> {
+    pub(super) graph: &'g Graph,
+    pub(super) paths: Paths,
+    pub(super) endpoints: Endpoints,
+    pub(super) pinned: Pinned,
+    pub(super) single_links: Resources,
+    sprayed: OnceLock<Spread>,
+    adaptive: OnceLock<Spread>,
+}
+
+impl<'g> Topology<'g> {
+    /// Finds the shortest paths of a graph. Takes time in proportion to attachment switches x links.
+    ///
+    /// # Errors
+    /// [`Error::Graph`](crate::Error::Graph) where a GPU has more than one NVLink link, or where a link between a GPU,
+    /// NVLink switch, PCIe node, NIC and switch has no link back. Switches that no path joins are no error until a
+    /// connection needs one.
+    pub fn new(graph: &'g Graph) -> Result<Self> {
+        let paths = Paths::new(graph);
+        Ok(Self {
+            graph,
+            endpoints: Endpoints::new(graph, &paths)?,
+            pinned: Pinned::new(graph, &paths),
+            paths,
+            single_links: Resources::grouped(graph, |link| link),
+            sprayed: OnceLock::new(),
+            adaptive: OnceLock::new(),
+        })
+    }
+
+    /// The graph that this is about.
+    pub fn graph(&self) -> &'g Graph {
+        self.graph
+    }
+
+    /// Hops over switches only from one switch node to another that NICs plug into; none where no path joins them, or
+    /// where the nodes are not such switches.
+    pub fn hops(&self, from: u32, to: u32) -> Option<u16> {
+        let from = self.paths.switch(from)?;
+        let to = self.paths.attachment_of[self.paths.switch(to)? as usize];
+        (to != super::NONE && self.paths.reaches(from, to)).then(|| self.paths.hops(from, to))
+    }
+
+    /// NVLink domain of a GPU: the node of its NVLink switch, or its own node where it has none.
+    ///
+    /// # Errors
+    /// [`Error::Graph`](crate::Error::Graph) where the node is no GPU.
+    pub fn domain(&self, gpu: u32) -> Result<u32> {
+        self.endpoints.domain(gpu).map(|(domain, _)| domain)
+    }
+
+    /// Place of a GPU among those of its NVLink domain, in node order.
+    ///
+    /// # Errors
+    /// [`Error::Graph`](crate::Error::Graph) where the node is no GPU.
+    pub fn local_index(&self, gpu: u32) -> Result<u32> {
+        self.endpoints.domain(gpu).map(|(_, local_index)| local_index)
+    }
+
+    pub(super) fn sprayed(&self) -> &Spread {
+        self.sprayed.get_or_init(|| Spread::new(self.graph, &self.paths, |_| 1))
+    }
+
+    pub(super) fn adaptive(&self) -> &Spread {
+        let whole_bytes = |link: u32| self.graph.rate[link as usize].round().max(1.0) as u64;
+        self.adaptive
+            .get_or_init(|| Spread::new(self.graph, &self.paths, whole_bytes))
+    }
+}
