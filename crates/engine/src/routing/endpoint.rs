@@ -59,12 +59,8 @@ pub(super) struct Endpoints {
 
 impl Endpoints {
     pub fn new(graph: &Graph, paths: &Paths) -> Result<Self> {
-        let mut endpoints = Self {
-            gpu_of: vec![NONE; graph.nodes()],
-            gpus: Vec::new(),
-            pcie: Vec::new(),
-            ports: Vec::new(),
-        };
+        let mut endpoints =
+            Self { gpu_of: vec![NONE; graph.nodes()], gpus: Vec::new(), pcie: Vec::new(), ports: Vec::new() };
         let mut members = vec![0u32; graph.nodes()]; // of a domain, by its NVLink switch
         let mut sharers = vec![0u32; graph.nodes()]; // GPUs so far whose first NIC this is
         for node in (0..graph.nodes() as u32).filter(|&node| graph.kind[node as usize] == NodeKind::Gpu) {
@@ -83,10 +79,7 @@ impl Endpoints {
                 let cable = endpoints.pcie[index];
                 endpoints.add_ports(graph, paths, cable)?;
             }
-            let turn = endpoints
-                .ports
-                .get(ports)
-                .map_or(0, |port| take(&mut sharers, port.nic));
+            let turn = endpoints.ports.get(ports).map_or(0, |port| take(&mut sharers, port.nic));
             endpoints.gpu_of[node as usize] = endpoints.gpus.len() as u32;
             endpoints.gpus.push(Gpu {
                 domain,
@@ -110,9 +103,7 @@ impl Endpoints {
                     down: [plug.back, nic.back, pcie.back],
                     switch,
                     attachment: paths.attachment_of[switch as usize],
-                    place: links_to(graph, plug.to, NodeKind::Nic)
-                        .take_while(|&link| link != plug.back)
-                        .count() as u32,
+                    place: links_to(graph, plug.to, NodeKind::Nic).take_while(|&link| link != plug.back).count() as u32,
                 });
             }
         }
@@ -152,35 +143,20 @@ impl Endpoints {
         for source in (0..sources.len()).map(|next| &sources[(turn + next) % sources.len()]) {
             for destination in (0..destinations.len()).map(|next| &destinations[(turn + next) % destinations.len()]) {
                 if source.nic == destination.nic {
-                    return Ok(Way {
-                        up: &source.up[..2],
-                        between: None,
-                        down: &destination.down[1..],
-                    });
+                    return Ok(Way { up: &source.up[..2], between: None, down: &destination.down[1..] });
                 }
                 if paths.reaches(source.switch, destination.attachment) {
-                    return Ok(Way {
-                        up: &source.up,
-                        between: Some((source, destination)),
-                        down: &destination.down,
-                    });
+                    return Ok(Way { up: &source.up, between: Some((source, destination)), down: &destination.down });
                 }
             }
         }
-        Err(Error::Unreachable {
-            from: connection.from,
-            to: connection.to,
-        })
+        Err(Error::Unreachable { from: connection.from, to: connection.to })
     }
 }
 
 impl<'t> Way<'t> {
     fn inside(up: &'t Cable, down: &'t Cable) -> Self {
-        Self {
-            up: std::slice::from_ref(&up.link),
-            between: None,
-            down: std::slice::from_ref(&down.back),
-        }
+        Self { up: std::slice::from_ref(&up.link), between: None, down: std::slice::from_ref(&down.back) }
     }
 }
 
@@ -193,11 +169,7 @@ fn take(counts: &mut [u32], node: u32) -> u32 {
 
 /// Links from a node to nodes of a kind, in index order.
 pub(super) fn links_to(graph: &Graph, node: u32, kind: NodeKind) -> impl Iterator<Item = u32> {
-    graph
-        .out(node)
-        .iter()
-        .copied()
-        .filter(move |&link| graph.kind[graph.dst[link as usize] as usize] == kind)
+    graph.out(node).iter().copied().filter(move |&link| graph.kind[graph.dst[link as usize] as usize] == kind)
 }
 
 /// Cables from a node to nodes of a kind: of parallel links, the k-th goes with the k-th back.
@@ -206,18 +178,12 @@ fn cables(graph: &Graph, node: u32, kind: NodeKind) -> Result<Vec<Cable>> {
         .map(|link| {
             let to = graph.dst[link as usize];
             let joins = |other: &u32| graph.dst[*other as usize] == to;
-            let earlier = graph
-                .out(node)
-                .iter()
-                .take_while(|&&other| other != link)
-                .filter(|other| joins(other))
-                .count();
+            let earlier =
+                graph.out(node).iter().take_while(|&&other| other != link).filter(|other| joins(other)).count();
             let mut back = graph.out(to).iter().filter(|&&back| graph.dst[back as usize] == node);
             match back.nth(earlier) {
                 Some(&back) => Ok(Cable { to, link, back }),
-                None => Err(Error::Graph(format!(
-                    "link {link} from node {node} to node {to} has no link back"
-                ))),
+                None => Err(Error::Graph(format!("link {link} from node {node} to node {to} has no link back"))),
             }
         })
         .collect()

@@ -65,11 +65,8 @@ mod tests {
     #[test]
     fn another_switch_seed_separates_flows_that_collide() {
         // A linear hash (CRC) would keep all of these pairs together; independence keeps one in four.
-        let colliding: Vec<u64> = (0..4000).filter(|&flow| choose(flow, 1, 4) == 0).collect();
-        let still = colliding
-            .windows(2)
-            .filter(|w| choose(w[0], 2, 4) == choose(w[1], 2, 4))
-            .count();
+        let colliding: Vec<u64> = (0..4000).filter(|&flow| choose(flow, mix(1), 4) == 0).collect();
+        let still = colliding.windows(2).filter(|w| choose(w[0], mix(2), 4) == choose(w[1], mix(2), 4)).count();
         let share = still as f64 / (colliding.len() - 1) as f64;
         assert!((share - 0.25).abs() < 0.06, "share {share}"); // 0.06: over four standard deviations of 1000 pairs
     }

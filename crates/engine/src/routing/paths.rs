@@ -42,12 +42,7 @@ impl Paths {
     pub fn new(graph: &Graph) -> Self {
         let mut switch_of = vec![NONE; graph.nodes()];
         let mut switches = Vec::new();
-        for (node, _) in graph
-            .kind
-            .iter()
-            .enumerate()
-            .filter(|&(_, &kind)| kind == NodeKind::Switch)
-        {
+        for (node, _) in graph.kind.iter().enumerate().filter(|&(_, &kind)| kind == NodeKind::Switch) {
             switch_of[node] = switches.len() as u32;
             switches.push(node as u32);
         }
@@ -62,10 +57,7 @@ impl Paths {
             *attachment = attachments.len() as u32;
             attachments.push(switch as u32);
         }
-        let out = switches
-            .iter()
-            .map(|&node| fabric_hops(graph, &switch_of, node))
-            .collect::<Vec<_>>();
+        let out = switches.iter().map(|&node| fabric_hops(graph, &switch_of, node)).collect::<Vec<_>>();
         let hops = distances(&out, &attachments);
         let mut paths = Self {
             set: Vec::with_capacity(hops.len()),
@@ -83,10 +75,7 @@ impl Paths {
 
     /// Number of a switch node, if the node is one.
     pub fn switch(&self, node: u32) -> Option<u32> {
-        self.switch_of
-            .get(node as usize)
-            .copied()
-            .filter(|&switch| switch != NONE)
+        self.switch_of.get(node as usize).copied().filter(|&switch| switch != NONE)
     }
 
     /// Whether a path leads from a switch to an attachment.
@@ -143,10 +132,7 @@ fn fabric_hops(graph: &Graph, switch_of: &[u32], node: u32) -> Vec<Hop> {
     graph
         .out(node)
         .iter()
-        .map(|&link| Hop {
-            link,
-            to: switch_of[graph.dst[link as usize] as usize],
-        })
+        .map(|&link| Hop { link, to: switch_of[graph.dst[link as usize] as usize] })
         .filter(|hop| hop.to != NONE)
         .collect()
 }

@@ -17,10 +17,7 @@ pub(super) struct Pinned {
 
 impl Pinned {
     pub fn new(graph: &Graph, paths: &Paths) -> Self {
-        let mut pinned = Self {
-            uplinks: Vec::new(),
-            rounds_before: Vec::new(),
-        };
+        let mut pinned = Self { uplinks: Vec::new(), rounds_before: Vec::new() };
         let mut rounds = 0;
         for &attachment in &paths.attachments {
             let node = paths.switches[attachment as usize];

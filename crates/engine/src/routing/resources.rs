@@ -42,13 +42,7 @@ impl Resources {
         }
         let mut links: Vec<u32> = (0..graph.links() as u32).collect();
         links.sort_by_key(|&link| of_link[link as usize]);
-        Self {
-            capacity,
-            is_fabric,
-            link_start,
-            links,
-            of_link,
-        }
+        Self { capacity, is_fabric, link_start, links, of_link }
     }
 
     /// Number of resources.

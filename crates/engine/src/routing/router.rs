@@ -68,10 +68,7 @@ impl<'t> Router<'t> {
         let mut latency = self.whole(up, legs);
         if let Some((from, to)) = between {
             latency += match &self.rule {
-                Rule::Hashed {
-                    switch_seeds,
-                    port_seed,
-                } => {
+                Rule::Hashed { switch_seeds, port_seed } => {
                     let addresses = &self.topology.graph.address;
                     let (source, destination) = (addresses[from.nic as usize], addresses[to.nic as usize]);
                     let word = mix(pair(connection.from, connection.to)) ^ u64::from(connection.channel);
@@ -102,14 +99,8 @@ impl<'t> Router<'t> {
     /// Appends legs for links that carry all of a connection.
     fn whole(&self, links: &[u32], legs: &mut Vec<Leg>) -> Picoseconds {
         let resources = self.resources();
-        legs.extend(links.iter().map(|&link| Leg {
-            resource: resources.of_link(link),
-            share: 1.0,
-        }));
-        links
-            .iter()
-            .map(|&link| self.topology.graph.latency[link as usize])
-            .sum()
+        legs.extend(links.iter().map(|&link| Leg { resource: resources.of_link(link), share: 1.0 }));
+        links.iter().map(|&link| self.topology.graph.latency[link as usize]).sum()
     }
 
     /// Follows one flow from switch to switch. Links are their own resources wherever flows are followed singly.
@@ -125,11 +116,7 @@ impl<'t> Router<'t> {
         let mut at = from.switch;
         while at != to.switch {
             let candidates: &[Hop] = &paths.candidates[paths.nearer(at, to.attachment)];
-            let index = if candidates.len() == 1 {
-                0
-            } else {
-                choose(at, candidates.len())
-            };
+            let index = if candidates.len() == 1 { 0 } else { choose(at, candidates.len()) };
             let hop = candidates[index];
             cross(hop.link);
             latency += self.topology.graph.latency[hop.link as usize];

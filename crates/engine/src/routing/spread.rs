@@ -54,11 +54,7 @@ impl Spread {
             false => (link as u32, 0, 0),
         });
         let pairs = (0..paths.attachments.len().pow(2)).map(|_| OnceLock::new()).collect();
-        Self {
-            resources,
-            split,
-            pairs,
-        }
+        Self { resources, split, pairs }
     }
 
     /// The bundle from one attachment to another that it reaches.
@@ -104,10 +100,7 @@ impl Spread {
             }
             same
         });
-        Bundle {
-            legs: legs.into(),
-            latency: latency_at[paths.attachments[to as usize] as usize],
-        }
+        Bundle { legs: legs.into(), latency: latency_at[paths.attachments[to as usize] as usize] }
     }
 }
 
@@ -118,11 +111,7 @@ fn fingerprints(links: usize, paths: &Paths, exact_split: &[u64]) -> Vec<u64> {
     for to in 0..paths.attachments.len() as u32 {
         for (switch, mass) in at.iter_mut().enumerate() {
             let source = paths.attachment_of[switch];
-            *mass = if source == NONE {
-                0
-            } else {
-                field::reduce(u128::from(mix(pair(source, to))))
-            };
+            *mass = if source == NONE { 0 } else { field::reduce(u128::from(mix(pair(source, to)))) };
         }
         let mut farthest_first: Vec<u32> = (0..paths.switches.len() as u32).collect();
         farthest_first.retain(|&switch| paths.hops(switch, to) != UNREACHED);

@@ -76,7 +76,6 @@ impl<'g> Topology<'g> {
 
     pub(super) fn adaptive(&self) -> &Spread {
         let whole_bytes = |link: u32| self.graph.rate[link as usize].round().max(1.0) as u64;
-        self.adaptive
-            .get_or_init(|| Spread::new(self.graph, &self.paths, whole_bytes))
+        self.adaptive.get_or_init(|| Spread::new(self.graph, &self.paths, whole_bytes))
     }
 }

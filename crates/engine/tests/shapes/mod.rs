@@ -33,8 +33,7 @@ impl Plan {
     pub fn node(&mut self, kind: NodeKind) -> u32 {
         let id = self.kind.len() as u32;
         let nics = self.kind.iter().filter(|&&k| k == NodeKind::Nic).count() as u32;
-        self.address
-            .push(if kind == NodeKind::Nic { 0x0a00_0000 + nics } else { 0 });
+        self.address.push(if kind == NodeKind::Nic { 0x0a00_0000 + nics } else { 0 });
         self.kind.push(kind);
         id
     }
@@ -131,15 +130,7 @@ impl Network {
     fn new(plan: Plan, hosts: (Vec<u32>, Vec<u32>), tiers: [Vec<u32>; 3]) -> Self {
         let graph = plan.graph();
         let [leaves, spines, cores] = tiers;
-        Self {
-            plan,
-            graph,
-            gpus: hosts.0,
-            nics: hosts.1,
-            leaves,
-            spines,
-            cores,
-        }
+        Self { plan, graph, gpus: hosts.0, nics: hosts.1, leaves, spines, cores }
     }
 }
 
@@ -191,11 +182,7 @@ pub fn rail_optimized(size: LeafSpine) -> Network {
     let spines = plan.nodes(NodeKind::Switch, size.spines);
     for (index, &nic) in hosts.1.iter().enumerate() {
         let (server, rail) = (index as u32 / rails, index as u32 % rails);
-        plan.cable(
-            nic,
-            leaves[(server / size.servers_per_leaf * rails + rail) as usize],
-            size.rate,
-        );
+        plan.cable(nic, leaves[(server / size.servers_per_leaf * rails + rail) as usize], size.rate);
     }
     join(&mut plan, &leaves, &spines, size);
     Network::new(plan, hosts, [leaves, spines, Vec::new()])
