@@ -1,7 +1,41 @@
-"""The fabric: one network as flat tables, built from a plan, written to a folder and read back unchanged."""
+"""The fabric: one network as flat tables, built from a plan, written to a folder and read back unchanged.
 
+from eastwest import fabric
+
+built = fabric.build(fabric.FabricPlan(...))
+fabric.summary(built)["switches"]        # {"leaf": 32, "spine": 16, "core": 0}
+fabric.write(built, "fabrics/roce-400g")
+"""
+
+from eastwest.fabric.addressing import addresses
 from eastwest.fabric.build import build
-from eastwest.fabric.plan import CABLE_LENGTHS_M, FabricError, FabricPlan
+from eastwest.fabric.check import faults
+from eastwest.fabric.export import to_networkx
+from eastwest.fabric.placement import Placement, by_rail, packed, place, scattered
+from eastwest.fabric.plan import CABLE_LENGTHS_M, FabricError, FabricPlan, Shape, Tier, TierPair
+from eastwest.fabric.store import read, write
+from eastwest.fabric.summary import summary
 from eastwest.fabric.tables import NODE_KINDS, Fabric
 
-__all__ = ["CABLE_LENGTHS_M", "NODE_KINDS", "Fabric", "FabricError", "FabricPlan", "build"]
+__all__ = [
+    "CABLE_LENGTHS_M",
+    "NODE_KINDS",
+    "Fabric",
+    "FabricError",
+    "FabricPlan",
+    "Placement",
+    "Shape",
+    "Tier",
+    "TierPair",
+    "addresses",
+    "build",
+    "by_rail",
+    "faults",
+    "packed",
+    "place",
+    "read",
+    "scattered",
+    "summary",
+    "to_networkx",
+    "write",
+]

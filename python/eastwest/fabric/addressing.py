@@ -1,0 +1,41 @@
+"""Addresses: a stable IPv4 number for each NIC, its flows' 5-tuples being made from it.
+
+Each rail has a subnet of 10.0.0.0/8 of its own, in which servers count up from 1; so a NIC keeps its address when
+servers are added, whatever the shape, the units or the pods. Not here: addresses of switches.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from eastwest.fabric.plan import FabricError
+from eastwest.fabric.tables import Fabric
+
+NETWORK = 10 << 24
+HOST_BITS = 24
+"""10.0.0.0/8."""
+
+
+def addresses(fabric: Fabric) -> NDArray[np.uint32]:
+    """IPv4 address of every node as a number, 0 for all but NICs. Shape (nodes,).
+
+    The bits under the 10 are the NIC's number in its server (as many bits as the servers' NICs need), then the
+    server's number + 1: with 8 NICs 10.0.0.1 and 10.32.0.1 are the first two of the first server.
+
+    Raises `FabricError` on "servers" where 24 bits are too few.
+    """
+    nics = fabric.nodes.filter(pl.col("kind") == "nic")
+    rail, server = (nics[column].to_numpy().astype(np.int64) for column in ("index", "server"))
+    server_bits = HOST_BITS - int(rail.max()).bit_length()
+    # The last number of a subnet is its broadcast address.
+    if int(server.max()) + 1 >= (1 << server_bits) - 1:
+        raise FabricError(
+            "servers",
+            f"10.0.0.0/8 has addresses for {(1 << server_bits) - 2} servers of {int(rail.max()) + 1} NICs, not for "
+            f"{int(server.max()) + 1}",
+        )
+    address = np.zeros(len(fabric.nodes), dtype=np.uint32)
+    address[nics["node"].to_numpy()] = NETWORK | (rail << server_bits) | (server + 1)
+    return address

@@ -1,0 +1,81 @@
+"""What a fabric amounts to, counted from its tables: switches, cables, ports, bisection, oversubscription as built.
+
+Works on any fabric, planned or read from a running network. Not here: prices, or what traffic makes of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from eastwest.fabric.plan import TIER_PAIRS, TIERS
+from eastwest.fabric.tables import Fabric
+
+
+def summary(fabric: Fabric) -> dict[str, Any]:
+    """Counts and capacities as plain JSON values.
+
+    `switches` by tier and `cables` by pair of tiers, with `switches_total` and `cables_total`; `ports` of the
+    switches by tier: {"total", "used", "spare"}; `gpus`, `servers`, `nics`; `units` and `pods`, 0 where the shape has
+    none.
+
+    `bisection_bps` is the capacity, one direction, of the worst cut that leaves half of the NICs on either side: half
+    of the narrowest stage, the stages being the NICs, the links up from leaves and those up from spines, at line
+    rate. A stage counts only where an even cut has to cross it: leaf uplinks with more than one leaf, spine uplinks
+    with more than one pod.
+
+    `oversubscription` is capacity down over capacity up, counting links that are cabled: of the "leaf", of the
+    "spine" (None where there is nothing above) and "overall", all NICs over the narrowest stage, 1 at the least.
+    Spare ports make a ratio below that which was asked for.
+    """
+    switches = _count(fabric.nodes.filter(pl.col("kind") == "switch"), "tier", TIERS)
+    cables = _count(fabric.cables, "tiers", TIER_PAIRS)
+    rate_bps = {
+        str(tiers): float(rate) for tiers, rate in fabric.cables.group_by("tiers").agg(pl.sum("rate_bps")).rows()
+    }
+    nic_bps, leaf_up_bps, spine_up_bps = (rate_bps.get(tiers, 0.0) for tiers in TIER_PAIRS)
+    pods = _places(fabric, "pod")
+    stages = [nic_bps]
+    if switches["leaf"] > 1:
+        stages.append(leaf_up_bps)
+    if pods > 1:
+        stages.append(spine_up_bps)
+    narrowest_bps = min(stages)
+    kinds = _count(fabric.nodes, "kind", ("gpu", "nic"))
+    return {
+        "name": fabric.name,
+        "servers": fabric.nodes.filter(pl.col("server") >= 0)["server"].n_unique(),
+        "gpus": kinds["gpu"],
+        "nics": kinds["nic"],
+        "units": _places(fabric, "unit"),
+        "pods": pods,
+        "switches": switches,
+        "switches_total": sum(switches.values()),
+        "cables": cables,
+        "cables_total": sum(cables.values()),
+        "ports": _ports(fabric),
+        "bisection_bps": narrowest_bps / 2,
+        "oversubscription": {
+            "leaf": nic_bps / leaf_up_bps if leaf_up_bps else None,
+            "spine": leaf_up_bps / spine_up_bps if spine_up_bps else None,
+            "overall": nic_bps / narrowest_bps if narrowest_bps else None,
+        },
+    }
+
+
+def _count(table: pl.DataFrame, column: str, words: tuple[str, ...]) -> dict[str, int]:
+    found = dict(table.group_by(pl.col(column).cast(pl.String)).len().rows())
+    return {word: int(found.get(word, 0)) for word in words}
+
+
+def _places(fabric: Fabric, column: str) -> int:
+    return fabric.nodes.filter(pl.col(column) >= 0)[column].n_unique()
+
+
+def _ports(fabric: Fabric) -> dict[str, dict[str, int]]:
+    of_switches = fabric.nodes.filter(pl.col("kind") == "switch").select("node", "tier")
+    ports = fabric.ports.join(of_switches, on="node")
+    total = _count(ports, "tier", TIERS)
+    used = _count(ports.filter(pl.col("cable") >= 0), "tier", TIERS)
+    return {tier: {"total": total[tier], "used": used[tier], "spare": total[tier] - used[tier]} for tier in TIERS}
