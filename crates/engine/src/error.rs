@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// A mistake in what the engine was given; the engine itself does not fail.
+/// A mistake in what the engine was given; if the engine itself is at fault, it says so ([`Error::Internal`]).
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -20,6 +20,9 @@ pub enum Error {
     /// A program that cannot run: a dependency cycle, an empty group, an unknown rank.
     #[error("{0}")]
     Program(String),
+    /// The engine broke one of its own laws, such as the conservation of bytes: a fault of the engine, worth reporting.
+    #[error("internal error: {0}")]
+    Internal(String),
     /// The caller asked the run to stop (Ctrl-C).
     #[error("interrupted")]
     Interrupted,

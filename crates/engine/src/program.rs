@@ -27,7 +27,7 @@ pub struct Op {
 }
 
 /// What an operation does.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Work {
     /// Every rank computes for this long, seconds.
     Compute {
@@ -85,7 +85,7 @@ pub enum Algorithm {
 }
 
 /// A collective: what, how, how much.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Collective {
     /// What the ranks end up with.
     pub kind: Kind,

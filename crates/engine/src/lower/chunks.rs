@@ -1,0 +1,245 @@
+//! Strands to a graph of chunks: transfers, each waiting for others to end. For engines that move data piece by piece.
+//!
+//! Every edge carries its bytes as slices, in order. A rank passes a slice on once it has arrived, and like NCCL's
+//! receive buffers it holds at most [`WINDOW`] slices that it has not passed on: whoever feeds it waits. That window is what keeps
+//! the edges of a strand together, and so what makes one demand of one rate of them.
+//!
+//! A ring takes its slices in blocks of the window: all steps for one block, then the next block, as NCCL loops over a
+//! buffer. Stages of a strand are joined where ranks meet; phases are joined by a transfer without bytes.
+
+use std::ops::Range;
+
+use super::demands::places;
+use super::queue_pairs;
+use super::strand::{Edge, Pattern, Strand, describe};
+use crate::Result;
+use crate::program::{Carriage, Collective};
+use crate::routing::Router;
+
+/// Slices that a rank may have received and not passed on, for each channel (NCCL: 8 buffer slots, of which a chunk takes
+/// half).
+pub const WINDOW: u32 = 4;
+
+/// A connection that transfers refer to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lane {
+    /// Sending rank.
+    pub from: u32,
+    /// Receiving rank.
+    pub to: u32,
+    /// Channel, for routing.
+    pub channel: u32,
+    /// Number of channels whose queue pairs share it.
+    pub spread: u32,
+    /// Bytes over all its transfers.
+    pub bytes: f64,
+}
+
+/// Transfers and what each waits for.
+#[derive(Clone, Debug)]
+pub struct ChunkGraph {
+    /// Connections used.
+    pub lanes: Vec<Lane>,
+    /// How each connection is carried.
+    pub carriage: Carriage,
+    /// Lane of each transfer; none for a join, which has no bytes and ends as soon as it may start.
+    pub lane: Vec<Option<u32>>,
+    /// Bytes of each transfer.
+    pub bytes: Vec<f64>,
+    after_start: Vec<usize>,
+    after: Vec<u32>,
+}
+
+impl ChunkGraph {
+    /// Number of transfers, joins included.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether there is nothing to transfer.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Transfers that must end before one may start.
+    pub fn after(&self, transfer: usize) -> &[u32] {
+        &self.after[self.after_start[transfer]..self.after_start[transfer + 1]]
+    }
+
+    /// Fills `shares` with the parts of a lane's bytes that its queue pairs carry.
+    pub fn qp_shares(&self, lane: &Lane, shares: &mut Vec<f64>) {
+        queue_pairs::fill(&self.carriage, lane.bytes, lane.spread, shares);
+    }
+
+    fn push(&mut self, lane: Option<u32>, bytes: f64, after: &mut Vec<u32>) {
+        after.sort_unstable();
+        after.dedup();
+        self.after.append(after);
+        self.after_start.push(self.after.len());
+        self.lane.push(lane);
+        self.bytes.push(bytes);
+    }
+}
+
+/// Lowers a collective of one group to chunks; edges carry each step in `slices` slices. Of the router only the servers
+/// matter.
+///
+/// # Errors
+/// As [`super::demands`], but for paths.
+pub fn chunks(
+    router: &Router,
+    gpu_of_rank: &[u32],
+    collective: &Collective,
+    group: &[u32],
+    slices: u32,
+) -> Result<ChunkGraph> {
+    let mut graph = ChunkGraph {
+        lanes: vec![],
+        carriage: collective.carriage,
+        lane: vec![],
+        bytes: vec![],
+        after_start: vec![0],
+        after: vec![],
+    };
+    let (mut phase, mut join, mut last) = (0, None, Vec::new());
+    describe(collective, group, &places(router, gpu_of_rank), &mut |of, strand| {
+        if of != phase {
+            phase = of;
+            join = Some(graph.len() as u32);
+            graph.push(None, 0.0, &mut last);
+        }
+        push_strand(&mut graph, strand, slices.max(1), join, &mut last);
+        Ok(())
+    })?;
+    Ok(graph)
+}
+
+/// A slice's place in the order of one edge: which step of the ring it makes (0 elsewhere), and which slice it is.
+#[derive(Clone, Copy)]
+struct Turn {
+    step: u32,
+    slice: u32,
+}
+
+/// An edge as the chunks see it: when it carries which slice, and as which transfer.
+struct Track {
+    steps: u32,
+    slices: u32,
+    /// Transfer of the edge's first slice.
+    first: u32,
+    stage: usize,
+}
+
+impl Track {
+    fn len(&self) -> u32 {
+        self.steps * self.slices
+    }
+
+    /// The transfer that carries a slice in a step.
+    fn transfer(&self, Turn { step, slice }: Turn) -> u32 {
+        let block = slice / WINDOW;
+        let width = WINDOW.min(self.slices - block * WINDOW);
+        self.first + block * WINDOW * self.steps + step * width + slice % WINDOW
+    }
+
+    /// The transfer after which a slice needs no more of this edge.
+    fn last(&self, slice: u32) -> u32 {
+        self.transfer(Turn { step: self.steps - 1, slice })
+    }
+
+    /// Turns in the order in which the edge takes them.
+    fn turns(&self) -> impl Iterator<Item = Turn> + use<> {
+        let (steps, slices) = (self.steps, self.slices);
+        (0..slices).step_by(WINDOW as usize).flat_map(move |block| {
+            let slices = block..slices.min(block + WINDOW);
+            (0..steps).flat_map(move |step| slices.clone().map(move |slice| Turn { step, slice }))
+        })
+    }
+}
+
+/// Appends a strand's transfers, which start after `join`, and to `last` the last transfer of each edge.
+fn push_strand(graph: &mut ChunkGraph, strand: &Strand, slices: u32, join: Option<u32>, last: &mut Vec<u32>) {
+    let stages: Vec<(Pattern, Range<usize>)> = strand.ranges().collect();
+    let mut tracks: Vec<Track> = Vec::with_capacity(strand.edges.len());
+    let mut first = graph.len() as u32;
+    for (stage, (pattern, range)) in stages.iter().enumerate() {
+        let steps = if let Pattern::Ring { steps } = *pattern { steps } else { 1 };
+        for _ in range.clone() {
+            tracks.push(Track { steps, slices, first, stage });
+            first += steps * slices;
+        }
+    }
+    let mut after = Vec::new();
+    for (index, edge) in strand.edges.iter().enumerate() {
+        let track = &tracks[index];
+        let (pattern, range) = &stages[track.stage];
+        let neighbours = Neighbours::of(strand, &tracks, &stages, index);
+        let lane = graph.lanes.len() as u32;
+        let Edge { from, to, bytes } = *edge;
+        graph.lanes.push(Lane { from, to, channel: strand.channel, spread: strand.spread, bytes });
+        for turn in track.turns() {
+            match track.transfer(turn) {
+                first if first == track.first => after.extend(join),
+                transfer => after.push(transfer - 1),
+            }
+            match pattern {
+                Pattern::Together => {}
+                Pattern::Ring { .. } => {
+                    let around = range.len();
+                    let at = index - range.start;
+                    let (up, down) = (range.start + (at + around - 1) % around, range.start + (at + 1) % around);
+                    if let Some(before) = before(turn, track.steps) {
+                        after.extend([tracks[up].transfer(before), tracks[down].transfer(before)]);
+                    }
+                }
+                Pattern::Chain => {
+                    if index > range.start {
+                        after.push(tracks[index - 1].transfer(turn));
+                    }
+                    if index + 1 < range.end && turn.slice >= WINDOW {
+                        after.push(tracks[index + 1].transfer(Turn { slice: turn.slice - WINDOW, ..turn }));
+                    }
+                }
+            }
+            if turn.step == 0 {
+                after.extend(neighbours.feeders.iter().map(|&feeder| tracks[feeder].last(turn.slice)));
+                if let Some(slice) = turn.slice.checked_sub(2 * WINDOW) {
+                    after.extend(neighbours.followers.iter().map(|&follower| tracks[follower].last(slice)));
+                }
+            }
+            graph.push(Some(lane), bytes / f64::from(track.len()), &mut after);
+        }
+        last.push(track.first + track.len() - 1);
+    }
+}
+
+/// What a ring's edge did with the same slice's place in the window just before: the step before, or for a block's first step the last
+/// of the block before. Its neighbours must have come that far: one has sent what is to be passed on, the other has made room.
+fn before(turn: Turn, steps: u32) -> Option<Turn> {
+    match turn.step.checked_sub(1) {
+        Some(step) => Some(Turn { step, ..turn }),
+        None => turn.slice.checked_sub(WINDOW).map(|slice| Turn { step: steps - 1, slice }),
+    }
+}
+
+/// Edges of other stages that meet an edge at its ranks.
+struct Neighbours {
+    /// Edges of the nearest stage before that bring what this one sends.
+    feeders: Vec<usize>,
+    /// Edges of the nearest stage after that pass on what this one brings.
+    followers: Vec<usize>,
+}
+
+impl Neighbours {
+    fn of(strand: &Strand, tracks: &[Track], stages: &[(Pattern, Range<usize>)], index: usize) -> Self {
+        let Edge { from, to, .. } = strand.edges[index];
+        let stage = tracks[index].stage;
+        let meeting = |range: &Range<usize>, meets: &dyn Fn(&Edge) -> bool| -> Vec<usize> {
+            range.clone().filter(|&other| meets(&strand.edges[other])).collect()
+        };
+        let some = |edges: &Vec<usize>| !edges.is_empty();
+        let earlier = stages[..stage].iter().rev().map(|(_, range)| meeting(range, &|edge| edge.to == from)).find(some);
+        let later = stages[stage + 1..].iter().map(|(_, range)| meeting(range, &|edge| edge.from == to)).find(some);
+        Self { feeders: earlier.unwrap_or_default(), followers: later.unwrap_or_default() }
+    }
+}

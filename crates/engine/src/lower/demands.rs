@@ -1,0 +1,156 @@
+//! Strands to demands: one rate for all that is pipelined.
+
+use super::strand::{Edge, Pattern, Strand, describe};
+use super::{direct, queue_pairs};
+use crate::demand::Demands;
+use crate::program::{Carriage, Collective};
+use crate::routing::{Connection, Leg, Router};
+use crate::{Picoseconds, Result};
+
+/// Demands that start together; the next phase starts when all of them are done.
+#[derive(Clone, Debug, Default)]
+pub struct Phase {
+    /// One for each strand: a ring's channel, a pair of a direct exchange, a rail's channel.
+    pub demands: Demands,
+    /// Bytes handed from rank to rank, each counted once and not at every hop.
+    pub bytes: f64,
+}
+
+/// Lowers operations of one program over one router; keeps its buffers from one to the next.
+pub struct Lowering<'r> {
+    router: &'r Router<'r>,
+    gpu: &'r [u32],
+    strands: StrandLowering,
+}
+
+/// Lowers a collective of one group, phase by phase; no phases where there is nothing to send.
+///
+/// `gpu_of_rank` gives the node of each rank's GPU. Each strand becomes one demand. Its work is the bytes of one
+/// edge, its coefficient on a resource the sum over its edges of the share of that edge's bytes that cross it (times the edge's
+/// bytes over the work, where edges differ), its weight the queue pairs in use on a connection, its latency that of its
+/// steps one after another (of mean path latency each).
+///
+/// # Errors
+/// [`crate::Error::Program`] as [`super::check`] and for a hierarchy of unequal servers;
+/// [`crate::Error::Unreachable`] where ranks that must talk have no path.
+pub fn demands(router: &Router, gpu_of_rank: &[u32], collective: &Collective, group: &[u32]) -> Result<Vec<Phase>> {
+    Lowering::new(router, gpu_of_rank).collective(collective, group)
+}
+
+impl<'r> Lowering<'r> {
+    /// Prepares to lower for ranks on these GPU nodes.
+    pub fn new(router: &'r Router<'r>, gpu_of_rank: &'r [u32]) -> Self {
+        Self { router, gpu: gpu_of_rank, strands: StrandLowering::new(router.resources().capacity.len()) }
+    }
+
+    /// As [`demands`].
+    ///
+    /// # Errors
+    /// As [`demands`].
+    pub fn collective(&mut self, collective: &Collective, group: &[u32]) -> Result<Vec<Phase>> {
+        let Self { router, gpu, strands } = self;
+        let place = places(router, gpu);
+        let mut phases: Vec<Phase> = Vec::new();
+        describe(collective, group, &place, &mut |phase, strand| {
+            if phase >= phases.len() {
+                phases.resize_with(phase + 1, Phase::default);
+            }
+            strands.push(router, gpu, &collective.carriage, strand, &mut phases[phase])
+        })?;
+        phases.retain(|phase| !phase.demands.is_empty());
+        Ok(phases)
+    }
+
+    /// Lowers one message from rank to rank.
+    ///
+    /// # Errors
+    /// [`crate::Error::Unreachable`] where they have no path.
+    pub fn message(&mut self, from: u32, to: u32, bytes: f64, carriage: &Carriage) -> Result<Vec<Phase>> {
+        if bytes == 0.0 {
+            return Ok(Vec::new());
+        }
+        let (mut strand, mut phase) = (Strand::default(), Phase::default());
+        direct::pair(&mut strand, Edge { from, to, bytes }, 1);
+        self.strands.push(self.router, self.gpu, carriage, &strand, &mut phase)?;
+        Ok(vec![phase])
+    }
+}
+
+/// Where ranks are: the NVLink domain of each one's GPU and its position there.
+pub(super) fn places<'a>(router: &'a Router, gpu_of_rank: &'a [u32]) -> impl Fn(u32) -> Result<(u32, u32)> + 'a {
+    let topology = router.topology();
+    move |rank| {
+        let gpu = gpu_of_rank[rank as usize];
+        Ok((topology.domain(gpu)?, topology.local_index(gpu)?))
+    }
+}
+
+/// Merges the legs of a strand's edges: a dense accumulator and the list of resources touched.
+struct StrandLowering {
+    load: Vec<f64>,
+    touched: Vec<u32>,
+    legs: Vec<Leg>,
+    entries: Vec<(u32, f64)>,
+    shares: Vec<f64>,
+}
+
+impl StrandLowering {
+    fn new(resources: usize) -> Self {
+        Self { load: vec![0.0; resources], touched: vec![], legs: vec![], entries: vec![], shares: vec![] }
+    }
+
+    fn push(
+        &mut self,
+        router: &Router,
+        gpu: &[u32],
+        carriage: &Carriage,
+        strand: &Strand,
+        phase: &mut Phase,
+    ) -> Result<()> {
+        let work = strand.pace().bytes;
+        let (mut weight, mut latency, mut shared_for) = (0.0, 0.0, f64::NAN);
+        for (pattern, range) in strand.ranges() {
+            let (mut total, mut longest) = (0.0, 0);
+            let edges = &strand.edges[range];
+            for edge in edges {
+                if edge.bytes != shared_for {
+                    queue_pairs::fill(carriage, edge.bytes, strand.spread, &mut self.shares);
+                    shared_for = edge.bytes;
+                }
+                if edge.bytes == work {
+                    weight = queue_pairs::active(&self.shares);
+                }
+                self.legs.clear();
+                let ends =
+                    Connection { from: gpu[edge.from as usize], to: gpu[edge.to as usize], channel: strand.channel };
+                let path = router.connect(ends, &self.shares, &mut self.legs)?;
+                self.add(edge.bytes / work);
+                total += path as f64;
+                longest = longest.max(path);
+                phase.bytes += edge.bytes;
+            }
+            latency += match pattern {
+                Pattern::Together => longest as f64,
+                Pattern::Ring { steps } => f64::from(steps) * total / edges.len() as f64,
+                Pattern::Chain => total,
+            };
+        }
+        self.entries.clear();
+        for resource in self.touched.drain(..) {
+            self.entries.push((resource, std::mem::take(&mut self.load[resource as usize])));
+        }
+        phase.demands.push(&self.entries, weight, f64::INFINITY, work, latency.round() as Picoseconds);
+        Ok(())
+    }
+
+    /// Adds the present legs, times a factor.
+    fn add(&mut self, factor: f64) {
+        for leg in &self.legs {
+            let load = &mut self.load[leg.resource as usize];
+            if *load == 0.0 {
+                self.touched.push(leg.resource);
+            }
+            *load += leg.share * factor;
+        }
+    }
+}

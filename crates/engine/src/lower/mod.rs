@@ -1,0 +1,34 @@
+//! A collective described once, lowered twice: to demands for the fluid engine and to a graph of chunks for engines
+//! that move data piece by piece. Who sends what to whom is said in one place, [`strand`] and its siblings; paths are
+//! routing's business and rates the fluid solver's.
+//!
+//! Closed forms on a network where nothing but the named rate limits, with `n` ranks, `m` servers of `g` ranks,
+//! buffer `B`, NIC rate `C` and NVLink rate `N` of a GPU (latencies come on top; sizes as nccl-tests counts them):
+//!
+//! | collective     | ring, rail ring                   | direct           | hierarchical: inside | between servers    |
+//! |----------------|-----------------------------------|------------------|----------------------|--------------------|
+//! | all-reduce     | `2(n-1)/n B / C`                  | `2(n-1)/n B / C` | `2(g-1)/g B / N`     | `2(m-1)/m B/g / C` |
+//! | all-gather     | `(n-1)/n B / C`                   | `(n-1)/n B / C`  | `(g-1)/g B / N`      | `(m-1)/m B/g / C`  |
+//! | reduce-scatter | `(n-1)/n B / C`                   | `(n-1)/n B / C`  | `(g-1)/g B / N`      | `(m-1)/m B/g / C`  |
+//! | broadcast      | `B / C`                           | `(n-1) B / C`    | see below            | `B/g / C`          |
+//! | all-to-all     | direct only                       | `(n-1)/n B / C`  | direct only          | direct only        |
+//!
+//! A ring's `C` is the rate of one NIC where every rank has a neighbour in another server. A rail ring leaves a server
+//! once a channel, so its `k` channels, a multiple of `g`, use all `g` NICs: `2(n-1)/n B / (g C)`.
+//! Hierarchical staged adds the two columns, hierarchical pipelined takes the larger one. A hierarchical broadcast
+//! scatters inside the root's server (`(g-1)/g B / N`) and gathers inside every server (`(g-1)/g B / N`); staged adds
+//! both, and pipelined carries them on one rate: the root's GPU sends the first, the other GPUs the second.
+
+mod chunks;
+mod demands;
+mod direct;
+mod hierarchical;
+mod queue_pairs;
+mod ring;
+mod servers;
+mod strand;
+
+pub use chunks::{ChunkGraph, Lane, WINDOW, chunks};
+pub use demands::{Lowering, Phase, demands};
+pub use strand::check;
+pub(crate) use strand::check_carriage;

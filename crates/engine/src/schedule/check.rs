@@ -1,0 +1,110 @@
+//! Programs that cannot run, told before they are started, with the operation and the cause.
+
+use crate::lower;
+use crate::program::{Program, Work};
+use crate::routing::Topology;
+use crate::{Error, Result};
+
+/// Whether a program can run.
+///
+/// # Errors
+/// [`Error::Program`] otherwise.
+pub(super) fn check(topology: &Topology, program: &Program) -> Result<()> {
+    check_ranks(topology, program)?;
+    let mut seen = Seen { last: vec![0; program.gpu.len()], mark: 0 };
+    for (index, op) in program.ops.iter().enumerate() {
+        if let Some(&later) = op.after.iter().find(|&&after| after as usize >= index) {
+            let what = if later as usize == index {
+                "itself".into()
+            } else {
+                format!("operation {later}, which is not before it")
+            };
+            return wrong(index, format!("it comes after {what}"));
+        }
+        let is_compute = matches!(op.work, Work::Compute { .. });
+        if is_compute != (op.queue == 0) {
+            return wrong(index, "queue 0 is for compute, and only for compute".into());
+        }
+        check_work(&op.work, &mut seen).or_else(|cause| wrong(index, cause))?;
+    }
+    Ok(())
+}
+
+fn wrong(op: usize, cause: String) -> Result<()> {
+    Err(Error::Program(format!("operation {op}: {cause}")))
+}
+
+fn check_ranks(topology: &Topology, program: &Program) -> Result<()> {
+    let slowdown = program.overlap_slowdown;
+    if !(slowdown.is_finite() && slowdown >= 1.0) {
+        return Err(Error::Program(format!("overlap slows compute by a factor of 1 or more, not {slowdown}")));
+    }
+    let mut rank_on = vec![None; topology.graph().nodes()];
+    for (rank, &gpu) in program.gpu.iter().enumerate() {
+        if gpu as usize >= rank_on.len() {
+            return Err(Error::Program(format!("rank {rank} is on node {gpu} but there are {} nodes", rank_on.len())));
+        }
+        topology.domain(gpu).map_err(|cause| Error::Program(format!("rank {rank}: {cause}")))?;
+        if let Some(other) = rank_on[gpu as usize].replace(rank) {
+            return Err(Error::Program(format!("ranks {other} and {rank} are both on node {gpu}")));
+        }
+    }
+    Ok(())
+}
+
+/// Ranks met since the last mark.
+struct Seen {
+    last: Vec<u32>,
+    mark: u32,
+}
+
+impl Seen {
+    fn restart(&mut self) {
+        self.mark += 1;
+    }
+
+    fn meet(&mut self, rank: u32) -> std::result::Result<bool, String> {
+        let ranks = self.last.len();
+        match self.last.get_mut(rank as usize) {
+            Some(last) => Ok(std::mem::replace(last, self.mark) != self.mark),
+            None => Err(format!("it names rank {rank} but there are {ranks} ranks")),
+        }
+    }
+}
+
+fn check_work(work: &Work, seen: &mut Seen) -> std::result::Result<(), String> {
+    match work {
+        Work::Compute { seconds } => {
+            if !(seconds.is_finite() && *seconds >= 0.0) {
+                return Err(format!("it computes for {seconds} seconds"));
+            }
+        }
+        Work::Collective { groups, collective } => {
+            seen.restart();
+            for (index, group) in groups.iter().enumerate() {
+                lower::check(collective, group.len()).map_err(|cause| format!("group {index}: {cause}"))?;
+                for (position, &rank) in group.iter().enumerate() {
+                    if !seen.meet(rank)? {
+                        let twice = group[..position].contains(&rank);
+                        let cause = if twice { "twice in group" } else { "in another group and in group" };
+                        return Err(format!("rank {rank} is {cause} {index}"));
+                    }
+                }
+            }
+        }
+        Work::SendRecv { pairs, bytes, carriage } => {
+            lower::check_carriage(carriage).map_err(|cause| cause.to_string())?;
+            if !(bytes.is_finite() && *bytes >= 0.0) {
+                return Err(format!("its messages have {bytes} bytes"));
+            }
+            for &(from, to) in pairs {
+                seen.meet(from)?;
+                seen.meet(to)?;
+                if from == to {
+                    return Err(format!("rank {from} sends to itself"));
+                }
+            }
+        }
+    }
+    Ok(())
+}

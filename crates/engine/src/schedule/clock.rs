@@ -1,0 +1,72 @@
+//! What one class of ranks does at a time: computing, communicating, both; and for how long so far.
+
+use crate::Picoseconds;
+
+/// A class's clock.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Clock {
+    since: Picoseconds,
+    communications: u32,
+    /// Undisturbed compute left, picoseconds, where it computes.
+    left: Option<f64>,
+    /// Counts changes of the expected end of compute, so that older ends can be told from the present one.
+    pub version: u32,
+    /// Time in which it computed.
+    pub compute: Picoseconds,
+    /// Time in which a communication moved data.
+    pub communication: Picoseconds,
+    /// Time in which one did and it did not compute.
+    pub exposed: Picoseconds,
+}
+
+impl Clock {
+    fn catch_up(&mut self, now: Picoseconds, slowdown: f64) {
+        let passed = now - self.since;
+        self.since = now;
+        if let Some(left) = &mut self.left {
+            self.compute += passed;
+            *left -= passed as f64 / if self.communications > 0 { slowdown } else { 1.0 };
+        }
+        if self.communications > 0 {
+            self.communication += passed;
+            if self.left.is_none() {
+                self.exposed += passed;
+            }
+        }
+    }
+
+    /// When compute ends if nothing changes.
+    fn expected_end(&mut self, slowdown: f64) -> Option<Picoseconds> {
+        let stretch = if self.communications > 0 { slowdown } else { 1.0 };
+        self.version += 1;
+        self.left.map(|left| self.since + (left.max(0.0) * stretch).round() as Picoseconds)
+    }
+
+    /// Begins to compute; gives the expected end.
+    pub fn start_compute(&mut self, now: Picoseconds, work: f64, slowdown: f64) -> Option<Picoseconds> {
+        self.catch_up(now, slowdown);
+        self.left = Some(work);
+        self.expected_end(slowdown)
+    }
+
+    /// Ends computing.
+    pub fn end_compute(&mut self, now: Picoseconds, slowdown: f64) {
+        self.catch_up(now, slowdown);
+        self.left = None;
+        self.version += 1;
+    }
+
+    /// One communication more; gives the new expected end of compute where it changes.
+    pub fn start_communication(&mut self, now: Picoseconds, slowdown: f64) -> Option<Picoseconds> {
+        self.catch_up(now, slowdown);
+        self.communications += 1;
+        if self.communications == 1 { self.expected_end(slowdown) } else { None }
+    }
+
+    /// One communication fewer; gives the new expected end of compute where it changes.
+    pub fn end_communication(&mut self, now: Picoseconds, slowdown: f64) -> Option<Picoseconds> {
+        self.catch_up(now, slowdown);
+        self.communications -= 1;
+        if self.communications == 0 { self.expected_end(slowdown) } else { None }
+    }
+}

@@ -1,0 +1,85 @@
+//! Runs a program: operations of ranks in queues, with dependencies, over one network that they share.
+//!
+//! An operation starts on a rank when those before it in its queue and those that it names in `after` have ended there.
+//! A collective moves data once all ranks of a group have arrived, a send once both ends have. Compute is stretched
+//! while a communication of its rank moves data. Which rates result is the fluid solver's business, which way bytes go
+//! that of lowering and routing.
+//!
+//! Ranks that belong to the same groups in every operation do the same at the same times and are simulated once.
+//! Every run checks that bytes arrive as the program asked, on every resource, and that no resource carried more than it can.
+
+mod check;
+mod chunks;
+mod clock;
+mod ledger;
+mod plan;
+mod run;
+
+use std::sync::atomic::AtomicBool;
+
+use rayon::prelude::*;
+
+use crate::Result;
+use crate::outcome::Outcome;
+use crate::program::Program;
+use crate::routing::{Balancing, Router, Topology};
+
+pub use chunks::run_chunks;
+
+/// How much of the network is simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fidelity {
+    /// Links between switches are infinitely fast; GPUs, PCIe and NICs are shared: the lower bound.
+    Ideal,
+    /// All links are shared.
+    Fluid,
+}
+
+/// Settings of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunOptions {
+    /// How much of the network is simulated.
+    pub fidelity: Fidelity,
+    /// How switches choose among shortest paths.
+    pub balancing: Balancing,
+    /// Whether each switch hashes with a seed of its own; otherwise all hash alike.
+    pub per_switch_seeds: bool,
+    /// Transfers that end within this fraction of the remaining time are ended together; 0: none are.
+    pub tolerance: f64,
+}
+
+impl RunOptions {
+    /// Capacity of each resource, bytes a second.
+    fn capacity(&self, router: &Router) -> Vec<f64> {
+        let resources = router.resources();
+        let is_free = |is_fabric: bool| is_fabric && self.fidelity == Fidelity::Ideal;
+        let shared = resources.capacity.iter().zip(&resources.is_fabric);
+        shared.map(|(&capacity, &is_fabric)| if is_free(is_fabric) { f64::INFINITY } else { capacity }).collect()
+    }
+}
+
+/// Runs a program once, with the hash seeds drawn from `seed`.
+///
+/// # Errors
+/// [`Error::Program`](crate::Error::Program) for a program that cannot run, with the operation and the cause;
+/// [`Error::Unreachable`](crate::Error::Unreachable) where ranks that must talk have no path.
+pub fn run(topology: &Topology, program: &Program, options: &RunOptions, seed: u64) -> Result<Outcome> {
+    let plan = plan::Plan::new(topology, program)?;
+    run::run(topology, program, &plan, options, seed, &AtomicBool::new(false))
+}
+
+/// Runs a program once for each seed, in parallel; outcomes are in the order of the seeds and do not depend on the
+/// number of threads. Setting `stop` ends all runs soon.
+///
+/// # Errors
+/// As [`run`], and [`Error::Interrupted`](crate::Error::Interrupted) once `stop` is set.
+pub fn run_seeds(
+    topology: &Topology,
+    program: &Program,
+    options: &RunOptions,
+    seeds: &[u64],
+    stop: &AtomicBool,
+) -> Result<Vec<Outcome>> {
+    let plan = plan::Plan::new(topology, program)?;
+    seeds.par_iter().map(|&seed| run::run(topology, program, &plan, options, seed, stop)).collect()
+}

@@ -1,0 +1,290 @@
+//! The event loop of one run.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::RunOptions;
+use super::clock::Clock;
+use super::ledger::Ledger;
+use super::plan::{Plan, Task};
+use crate::fluid::Fluid;
+use crate::lower::{Lowering, Phase};
+use crate::outcome::Outcome;
+use crate::program::{Program, Work};
+use crate::routing::{Router, Topology};
+use crate::{Error, PS_PER_S, Picoseconds, Result};
+
+/// Runs a prepared program over one draw.
+pub(super) fn run(
+    topology: &Topology,
+    program: &Program,
+    plan: &Plan,
+    options: &RunOptions,
+    seed: u64,
+    stop: &AtomicBool,
+) -> Result<Outcome> {
+    let router = Router::new(topology, options.balancing, options.per_switch_seeds, seed);
+    let capacity = options.capacity(&router);
+    let mut run = Run {
+        program,
+        plan,
+        lowering: Lowering::new(&router, &program.gpu),
+        fluid: Fluid::new(capacity.clone(), options.tolerance),
+        ledger: Ledger::new(capacity.len(), program.ops.len()),
+        now: 0,
+        waits: plan.waits.clone(),
+        tasks_left: (0..plan.turns.len() as u32).map(|turn| plan.tasks_of.row(turn).len() as u32).collect(),
+        turns_left: (0..plan.tasks.len() as u32).map(|task| plan.turns_of.row(task).len() as u32).collect(),
+        lowered: vec![None; plan.tasks.len()],
+        uses: plan.uses.clone(),
+        ready: (0..plan.turns.len() as u32).rev().filter(|&turn| plan.waits[turn as usize] == 0).collect(),
+        moving: vec![],
+        free: vec![],
+        clocks: vec![Clock::default(); plan.classes],
+        computing: vec![0; plan.classes],
+        compute_ends: BinaryHeap::new(),
+        outcome: Outcome {
+            op_start: vec![Picoseconds::MAX; program.ops.len()],
+            op_end: vec![0; program.ops.len()],
+            op_bytes: vec![0.0; program.ops.len()],
+            ..Outcome::default()
+        },
+    };
+    run.until_all_end(stop)?;
+    run.close(&router, &capacity, options.tolerance)
+}
+
+/// A group or pair whose data moves.
+struct Moving {
+    task: u32,
+    phases: Rc<Vec<Phase>>,
+    phase: usize,
+    demands_left: usize,
+}
+
+struct Run<'a> {
+    program: &'a Program,
+    plan: &'a Plan,
+    lowering: Lowering<'a>,
+    fluid: Fluid,
+    ledger: Ledger,
+    now: Picoseconds,
+    /// For each turn: turns it still waits for.
+    waits: Vec<u32>,
+    /// For each turn: tasks that it still runs.
+    tasks_left: Vec<u32>,
+    /// For each task: turns yet to come.
+    turns_left: Vec<u32>,
+    /// Phases of tasks that later tasks are like.
+    lowered: Vec<Option<Rc<Vec<Phase>>>>,
+    /// For each of those: tasks yet to use them.
+    uses: Vec<u32>,
+    /// Turns that may start now.
+    ready: Vec<u32>,
+    /// Tasks that move data, at the index that the fluid knows them by.
+    moving: Vec<Option<Moving>>,
+    free: Vec<u32>,
+    clocks: Vec<Clock>,
+    /// The turn that each class computes.
+    computing: Vec<u32>,
+    /// Expected ends of compute with class and version; stale where the clock's version has moved on.
+    compute_ends: BinaryHeap<Reverse<(Picoseconds, u32, u32)>>,
+    outcome: Outcome,
+}
+
+impl Run<'_> {
+    fn until_all_end(&mut self, stop: &AtomicBool) -> Result<()> {
+        let mut done = Vec::new();
+        loop {
+            while let Some(turn) = self.ready.pop() {
+                self.start(turn)?;
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            while let Some(&Reverse((_, class, version))) = self.compute_ends.peek() {
+                if version == self.clocks[class as usize].version {
+                    break;
+                }
+                self.compute_ends.pop();
+            }
+            let compute_end = self.compute_ends.peek().map(|Reverse((time, ..))| *time);
+            let Some(next) = self.fluid.next().into_iter().chain(compute_end).min() else {
+                break;
+            };
+            self.now = next;
+            done.clear();
+            self.fluid.advance(next, &mut done);
+            for &(index, _) in &done {
+                self.end_demand(index)?;
+            }
+            while let Some(&Reverse((time, class, version))) = self.compute_ends.peek() {
+                if time > next {
+                    break;
+                }
+                self.compute_ends.pop();
+                if version == self.clocks[class as usize].version {
+                    self.clocks[class as usize].end_compute(next, self.program.overlap_slowdown);
+                    self.end(self.computing[class as usize]);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A turn has come: its class arrives at the operation.
+    fn start(&mut self, turn: u32) -> Result<()> {
+        let op = self.plan.turns[turn as usize].op as usize;
+        self.outcome.op_start[op] = self.outcome.op_start[op].min(self.now);
+        if let Work::Compute { seconds } = self.program.ops[op].work {
+            let class = self.plan.turns[turn as usize].class;
+            self.computing[class as usize] = turn;
+            let clock = &mut self.clocks[class as usize];
+            let end = clock.start_compute(self.now, seconds * PS_PER_S, self.program.overlap_slowdown);
+            self.expect(class, end);
+            return Ok(());
+        }
+        for &task in self.plan.tasks_of.row(turn) {
+            self.turns_left[task as usize] -= 1;
+            if self.turns_left[task as usize] == 0 {
+                self.move_data(task)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn expect(&mut self, class: u32, end: Option<Picoseconds>) {
+        if let Some(end) = end {
+            self.compute_ends.push(Reverse((end, class, self.clocks[class as usize].version)));
+        }
+    }
+
+    /// All have arrived.
+    fn move_data(&mut self, task: u32) -> Result<()> {
+        let phases = self.phases(task)?;
+        let op = self.plan.tasks[task as usize].op as usize;
+        self.outcome.op_bytes[op] += phases.iter().map(|phase| phase.bytes).sum::<f64>();
+        if phases.is_empty() {
+            self.end_task(task);
+            return Ok(());
+        }
+        for &turn in self.plan.turns_of.row(task) {
+            let class = self.plan.turns[turn as usize].class;
+            let end = self.clocks[class as usize].start_communication(self.now, self.program.overlap_slowdown);
+            self.expect(class, end);
+        }
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.moving.push(None);
+            self.moving.len() as u32 - 1
+        });
+        self.start_phase(index, Moving { task, phases, phase: 0, demands_left: 0 });
+        Ok(())
+    }
+
+    fn start_phase(&mut self, index: u32, mut moving: Moving) {
+        let phase = &moving.phases[moving.phase];
+        moving.demands_left = phase.demands.len();
+        self.ledger.start(phase);
+        self.fluid.add(&phase.demands, index);
+        self.moving[index as usize] = Some(moving);
+    }
+
+    fn end_demand(&mut self, index: u32) -> Result<()> {
+        let slot = &mut self.moving[index as usize];
+        let Some(moving) = slot else {
+            return Err(Error::Internal(format!("a demand of task slot {index} ended twice")));
+        };
+        moving.demands_left -= 1;
+        if moving.demands_left > 0 {
+            return Ok(());
+        }
+        moving.phase += 1;
+        let is_last = moving.phase == moving.phases.len();
+        let Some(moving) = slot.take() else { return Ok(()) };
+        if !is_last {
+            self.start_phase(index, moving);
+            return Ok(());
+        }
+        self.free.push(index);
+        for &turn in self.plan.turns_of.row(moving.task) {
+            let class = self.plan.turns[turn as usize].class;
+            let end = self.clocks[class as usize].end_communication(self.now, self.program.overlap_slowdown);
+            self.expect(class, end);
+        }
+        self.end_task(moving.task);
+        Ok(())
+    }
+
+    fn end_task(&mut self, task: u32) {
+        for &turn in self.plan.turns_of.row(task) {
+            self.tasks_left[turn as usize] -= 1;
+            if self.tasks_left[turn as usize] == 0 {
+                self.end(turn);
+            }
+        }
+    }
+
+    /// An operation has ended on a class.
+    fn end(&mut self, turn: u32) {
+        let op = self.plan.turns[turn as usize].op as usize;
+        self.outcome.op_end[op] = self.outcome.op_end[op].max(self.now);
+        for &waiting in self.plan.waiting.row(turn) {
+            self.waits[waiting as usize] -= 1;
+            if self.waits[waiting as usize] == 0 {
+                self.ready.push(waiting);
+            }
+        }
+    }
+
+    /// A task's demands, lowered once for all tasks that are alike and kept as long as any is to come.
+    fn phases(&mut self, task: u32) -> Result<Rc<Vec<Phase>>> {
+        let Task { op, part, like } = self.plan.tasks[task as usize];
+        let known = self.lowered[like as usize].take();
+        let is_new = known.is_none();
+        let phases = match known {
+            Some(phases) => phases,
+            None => Rc::new(match &self.program.ops[op as usize].work {
+                Work::Compute { .. } => vec![],
+                Work::Collective { groups, collective } => {
+                    self.lowering.collective(collective, &groups[part as usize])?
+                }
+                Work::SendRecv { pairs, bytes, carriage } => {
+                    let (from, to) = pairs[part as usize];
+                    self.lowering.message(from, to, *bytes, carriage)?
+                }
+            }),
+        };
+        if is_new {
+            let first = self.plan.tasks[like as usize].op as usize;
+            self.ledger.count(first, self.plan.parts[first], &phases);
+        }
+        self.uses[like as usize] -= 1;
+        if self.uses[like as usize] > 0 {
+            self.lowered[like as usize] = Some(Rc::clone(&phases));
+        }
+        Ok(phases)
+    }
+
+    /// Checks the books and completes the outcome.
+    fn close(self, router: &Router, capacity: &[f64], tolerance: f64) -> Result<Outcome> {
+        let mut outcome = self.outcome;
+        if let Some(turn) = self.waits.iter().position(|&waits| waits > 0) {
+            return Err(Error::Internal(format!("operation {} never started", self.plan.turns[turn].op)));
+        }
+        outcome.step = outcome.op_end.iter().copied().max().unwrap_or(0);
+        outcome.op_start.iter_mut().filter(|start| **start == Picoseconds::MAX).for_each(|start| *start = 0);
+        let of_rank = |get: fn(&Clock) -> Picoseconds| -> Vec<Picoseconds> {
+            self.plan.class_of.iter().map(|&class| get(&self.clocks[class as usize])).collect()
+        };
+        outcome.compute = of_rank(|clock| clock.compute);
+        outcome.communication = of_rank(|clock| clock.communication);
+        outcome.exposed = of_rank(|clock| clock.exposed);
+        outcome.batching_error = self.fluid.batching_error();
+        outcome.rounds = self.fluid.rounds();
+        let links = router.topology().graph().links();
+        self.ledger.close(links, router.resources(), &self.fluid, capacity, tolerance, &mut outcome)?;
+        Ok(outcome)
+    }
+}
