@@ -17,7 +17,8 @@ class Gpu:
     """A GPU and its two doors: NVLink (scale-up) and PCIe.
 
     Rates are bits per second in one direction. `nvlink_efficiency` is the part of the line rate that collectives
-    reach; `pcie_efficiency` the part of PCIe's rate that is payload.
+    reach; `pcie_efficiency` the part of PCIe's rate that is payload. Latencies are from GPU to GPU over
+    NVLink, and from GPU to NIC over PCIe.
     """
 
     name: str
@@ -37,7 +38,7 @@ class Gpu:
 class Nic:
     """A NIC: one scale-out port of at most `port_bps`, and a PCIe connection.
 
-    `pcie_bps` is the rate of the NIC's own PCIe link, one direction; the hop to the GPU runs at the slower of both ends.
+    `pcie_bps` is the rate of the NIC's own PCIe link, one direction; the hop to the GPU runs at the slower end's rate.
     """
 
     name: str
