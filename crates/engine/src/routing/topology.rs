@@ -75,7 +75,9 @@ impl<'g> Topology<'g> {
     }
 
     pub(super) fn adaptive(&self) -> &Spread {
-        let whole_bytes = |link: u32| self.graph.rate[link as usize].round().max(1.0) as u64;
-        self.adaptive.get_or_init(|| Spread::new(self.graph, &self.paths, whole_bytes))
+        // Integers, so that shares compare exactly: parts of the fastest link's rate, 2^-50 fine.
+        let fastest = self.graph.rate.iter().copied().fold(0.0, f64::max);
+        let parts = |link: u32| (self.graph.rate[link as usize] / fastest * 2f64.powi(50)).round().max(1.0) as u64;
+        self.adaptive.get_or_init(|| Spread::new(self.graph, &self.paths, parts))
     }
 }
