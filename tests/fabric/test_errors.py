@@ -44,13 +44,19 @@ def test_too_many_leaves_for_two_tiers_point_to_three(refusal):
     assert error.field == "tiers"
     assert "128 leaves" in error.message
     assert "switch-64 has 64" in error.message
-    assert "three tiers" in error.message
+    assert "three tiers (tiers: 3)" in error.message
+    assert "servers in a unit" not in error.message
+
+
+def test_small_units_that_make_too_many_leaves_could_be_larger(refusal):
+    assert "up to 32 servers in a unit" in refusal(servers_per_unit=8, tiers=2).message
 
 
 def test_leaf_spine_too_large_names_what_reaches_further(refusal):
     error = refusal(shape="leaf-spine", servers=257)
     assert error.field == "tiers"
     assert "65 leaves" in error.message
+    assert "shape: fat-tree" in error.message
 
 
 def test_too_many_pods_for_the_core_say_how_many_servers_it_reaches(refusal):

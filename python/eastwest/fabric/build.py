@@ -66,7 +66,7 @@ def _check_counts(plan: FabricPlan) -> None:
     for tier, ratio in plan.oversubscription.items():
         if not (math.isfinite(ratio) and ratio > 0):
             raise FabricError(
-                "oversubscription", f"of the {tier} is a ratio above 0 such as 4 (for 4:1), not {ratio:g}"
+                "oversubscription", f"the {tier}'s is a ratio above 0, such as 4 (for 4:1), not {ratio:g}"
             )
     for tiers, length_m in plan.cable_lengths_m.items():
         if not (math.isfinite(length_m) and length_m >= 0):

@@ -55,7 +55,7 @@ def clos(
     units = -(-servers // unit.servers)
     if core is None:
         pods, spine_down = 1, spine.most
-        _refuse_beyond_two_tiers(units * unit.leaves, unit, spine)
+        _refuse_beyond_two_tiers(units * unit.leaves, unit, leaf.most_down(ratios[0]), spine)
     else:
         spine_down = spine.most_down(ratios[1])
         if unit.leaves > spine_down:
@@ -150,11 +150,13 @@ def _unit_too_large(unit: Unit, up: int, leaf: Faceplate, ratio: float) -> str:
     )
 
 
-def _refuse_beyond_two_tiers(leaves: int, unit: Unit, spine: Faceplate) -> None:
+def _refuse_beyond_two_tiers(leaves: int, unit: Unit, most_down: int, spine: Faceplate) -> None:
     if leaves <= spine.most:
         return
-    ways = ["three tiers", spine.wider() or "a spine with more ports"]
-    ways += ["more servers in a unit"] if unit.is_railed else ["more ports down a leaf"]
+    ways = ["three tiers (tiers: 3)" if unit.is_railed else "three tiers (shape: fat-tree)"]
+    ways += [spine.wider() or "a spine with more ports"]
+    if (room := most_down * unit.servers // unit.down) > unit.servers:
+        ways += [f"up to {room} servers in a unit"]
     raise FabricError(
         "tiers",
         f"{leaves} leaves on two tiers need spines of as many ports, one for each leaf; {spine.has()}: {_any_of(ways)}",
