@@ -40,7 +40,8 @@ class Mistake:
         choice = f" (expected one of: {', '.join(self.expected)})" if len(self.expected) > 1 else ""
         if len(self.expected) == 1:
             choice = f" (expected {self.expected[0]})"
-        return f"{where}: {self.message}{meant}{choice}"
+        # a file's words must not steer the terminal
+        return "".join(char if char.isprintable() else "?" for char in f"{where}: {self.message}{meant}{choice}")
 
 
 class MistakesError(InputError):
@@ -70,7 +71,7 @@ class Document:
             here = place[:end]
             if here in self.values:
                 position = self.values[here]
-                if isinstance(self.at(here), dict | list) or end < len(place):
+                if isinstance(self.at(here), dict | list | None) or end < len(place):
                     position = self.keys.get(here, position)
                 return self.file, *position
         return self.file, None, None

@@ -1,0 +1,46 @@
+"""The study file: its format, and mistakes in it told by file, line, column and remedy.
+
+`load` reads one to a `Study` of frozen values. Not here: what is computed from it (`eastwest.study`).
+"""
+
+from eastwest.spec.fabrics import Cluster, Fabric
+from eastwest.spec.load import bundled_studies, load, loads
+from eastwest.spec.schema import json_schema
+from eastwest.spec.start import starting_file, write_starting_file
+from eastwest.spec.study import Prices, Study, StudyError
+from eastwest.spec.workloads import (
+    Collective,
+    CollectiveOperation,
+    ComputeOperation,
+    Group,
+    Measured,
+    MeasuredOn,
+    Operations,
+    Placement,
+    SendRecv,
+    SendRecvOperation,
+)
+
+__all__ = [
+    "Cluster",
+    "Collective",
+    "CollectiveOperation",
+    "ComputeOperation",
+    "Fabric",
+    "Group",
+    "Measured",
+    "MeasuredOn",
+    "Operations",
+    "Placement",
+    "Prices",
+    "SendRecv",
+    "SendRecvOperation",
+    "Study",
+    "StudyError",
+    "bundled_studies",
+    "json_schema",
+    "load",
+    "loads",
+    "starting_file",
+    "write_starting_file",
+]

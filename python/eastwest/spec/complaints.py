@@ -1,0 +1,181 @@
+"""What pydantic finds wrong, said in a reader's words: place in the file, what was found, what fits, nearest word."""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Iterator
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, Tag, ValidationError
+from pydantic_core import ErrorDetails
+
+from eastwest.document import Mistake, Place, name_of, nearest
+from eastwest.spec.study import Source, Study
+
+_ONE = {"clusters": "cluster", "fabrics": "fabric", "workloads": "workload"}
+_WANTED = {
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "dict_type": "a mapping",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "string_type": "a text",
+}
+
+
+def complaints(error: ValidationError, source: Source) -> Iterator[Mistake]:
+    """Each error of a study's validation as a mistake at its place in the file.
+
+    What a fabric inherits, or lacks although it inherits, is told of the fabric that states or lacks it.
+    """
+    for details in error.errors(include_url=False):
+        if not _is_inherited(details, source):
+            yield _mistake(details, source)
+
+
+def _is_inherited(details: ErrorDetails, source: Source) -> bool:
+    match details["loc"]:
+        case ("fabrics", str(name), str(entry), *_):
+            if details["type"] == "missing":
+                return (name, "like") in source.origins
+            return source.origins.get((name, entry), name) != name
+        case _:
+            return False
+
+
+def _mistake(details: ErrorDetails, source: Source) -> Mistake:
+    kind, loc = details["type"], details["loc"]
+    context: dict[str, Any] = details.get("ctx") or {}
+    is_key = bool(loc) and loc[-1] == "[key]"
+    place = _place(loc[:-1] if is_key else loc, source, missing=kind == "missing")
+    what = _what(place[:-1] if is_key else place, source)
+    match kind:
+        case "refused":
+            if context["at"] is not None:
+                place = (*place, context["at"])
+            return source.mistake(place, context["message"], context["expected"], context["nearest"])
+        case "missing":
+            owner = _what(place[:-1], source)
+            lacking = f"its item {place[-1] + 1}" if isinstance(place[-1], int) else repr(place[-1])
+            return source.mistake(place[:-1], f"{owner} lacks {lacking}", key=True)
+        case "extra_forbidden":
+            known = tuple(_fields(loc[:-1]))
+            message = f"unknown entry {str(place[-1])!r} in {_what(place[:-1], source)}"
+            return source.mistake(place, message, known, nearest(place[-1], known), key=True)
+        case "literal_error":
+            words = tuple(re.findall(r"'([^']*)'", context["expected"])) or (context["expected"],)
+            near = nearest(details["input"], words)
+            return source.mistake(place, f"{_found(details)} does not fit {what}", words, near, key=is_key)
+        case _ if kind in _WANTED:
+            return source.mistake(place, f"{what} must be {_WANTED[kind]}, not {_found(details)}")
+        case "string_pattern_mismatch":
+            rule = (
+                "a name has letters, digits, dots, dashes and underscores (64 at most) and starts with one of the first"
+            )
+            return source.mistake(place, f"{_found(details)} is no name: {rule}", key=is_key)
+        case "too_short":
+            return source.mistake(place, f"{what} is empty: at least one is needed")
+        case "too_long":
+            return source.mistake(place, f"{what} has more than {context['max_length']} items")
+        case "operation":
+            return source.mistake(place, details["msg"])
+        case "greater_than_equal" | "less_than_equal" | "greater_than" | "less_than":
+            return source.mistake(place, f"{what} must be {_bound(kind, context)}, not {_found(details)}")
+        case _:
+            return source.mistake(place, f"{what}: {details['msg']}")
+
+
+def _bound(kind: str, context: dict[str, Any]) -> str:
+    match kind:
+        case "greater_than_equal":
+            return f"at least {context['ge']}"
+        case "less_than_equal":
+            return f"at most {context['le']}"
+        case "greater_than":
+            return f"above {context['gt']}"
+        case _:
+            return f"below {context['lt']}"
+
+
+def _found(details: ErrorDetails) -> str:
+    value = details["input"]
+    return repr(value)[:60] if isinstance(value, str | int | float) and not isinstance(value, bool) else name_of(value)
+
+
+def _place(loc: tuple[int | str, ...], source: Source, *, missing: bool) -> Place:
+    """Keys of the file that a pydantic location stands for: without the tags of unions and the steps of validators.
+
+    The last key of one that is `missing` is not there, and kept.
+    """
+    place: Place = ()
+    value: Any = source.document.data
+    for number, step in enumerate(loc):
+        here = source.place((*place, step))
+        if isinstance(value, dict) and (step in value or here in source.document.values):
+            place = (*place, step)
+            value = source.document.at(here)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            place = (*place, step)
+            value = value[step]
+        elif missing and number == len(loc) - 1:
+            place = (*place, step)
+    return place
+
+
+def _what(place: Place, source: Source) -> str:
+    """A place in words: fabric 'roce-400g', link of fabric 'roce-400g', operation 'sync' of workload 'job'."""
+    match place:
+        case ():
+            return "the study"
+        case (str(kind), name) if kind in _ONE:
+            return f"{_ONE[kind]} {name!r}"
+        case (*_, "operations", int(index)):
+            entry = source.document.at(source.place(place)) if source.place(place) in source.document.values else None
+            called = entry.get("name") if isinstance(entry, dict) else None
+            return f"operation {called!r}" if isinstance(called, str) else f"operation {index + 1}"
+        case (*_, int()):
+            return f"an item of {_what(place[:-1], source)}"
+        case (name,):
+            return str(name)
+        case _:
+            return f"{place[-1]} of {_what(place[:-1], source)}"
+
+
+def _fields(loc: tuple[int | str, ...]) -> Iterator[str]:
+    """Entries that the model at a pydantic location knows."""
+    annotation: Any = Study
+    for step in loc:
+        annotation = _below(annotation, step)
+    model = _bare(annotation)
+    return iter(model.model_fields) if isinstance(model, type) and issubclass(model, BaseModel) else iter(())
+
+
+def _below(annotation: Any, step: int | str) -> Any:
+    bare = _bare(annotation)
+    if isinstance(bare, type) and issubclass(bare, BaseModel):
+        info = bare.model_fields.get(str(step))
+        return info.annotation if info else None
+    if get_origin(bare) in (Union, types.UnionType):
+        for member in get_args(bare):
+            tags = [extra.tag for extra in get_args(member)[1:] if isinstance(extra, Tag)]
+            if step in tags:
+                return member
+        return None
+    arguments = get_args(bare)
+    return arguments[-1 if get_origin(bare) is dict else 0] if arguments else None
+
+
+def _bare(annotation: Any) -> Any:
+    """A type without what is annotated to it, and without `| None`."""
+    while get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    if get_origin(annotation) in (Union, types.UnionType):
+        members = [member for member in get_args(annotation) if member is not type(None)]
+        if len(members) == 1:
+            return _bare(members[0])
+    return annotation

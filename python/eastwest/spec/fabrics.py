@@ -1,0 +1,113 @@
+"""Clusters and fabrics as a study file describes them. How a fabric is built from this is for `eastwest.fabric`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import ConfigDict, Field, WithJsonSchema, field_validator, model_validator
+from pydantic_core.core_schema import ValidationInfo
+
+from eastwest.catalog import Technology
+from eastwest.spec.values import (
+    ClusterName,
+    Count,
+    CountByTier,
+    Entry,
+    Json,
+    Length,
+    NicName,
+    Rate,
+    RatioByTier,
+    ServerName,
+    Size,
+    SwitchByTier,
+    TierPair,
+    refuse,
+)
+
+Shape = Literal["single-switch", "leaf-spine", "fat-tree", "rail-optimized"]
+Balancing = Literal["ecmp", "spray", "adaptive", "pinned"]
+
+BALANCING: dict[str, Balancing] = {"rocev2": "ecmp", "infiniband": "adaptive"}
+"""What a technology does unless told otherwise.
+
+Ethernet switches hash flows. NVIDIA's InfiniBand switches choose the least loaded port: NCCL takes adaptive routing as
+on for InfiniBand and off for RoCE (NCCL_IB_ADAPTIVE_ROUTING in its manual).
+"""
+
+_BALANCING_SCHEMA = WithJsonSchema({"enum": ["default", *get_args(Balancing)]})
+NOT_FOR_ONE_SWITCH = ("uplink", "servers_per_unit", "tiers", "oversubscription")
+
+
+class Cluster(Entry):
+    """Servers of one kind."""
+
+    server: ServerName
+    """Server from the catalogue."""
+    servers: Count
+    """How many."""
+    nic: NicName | None = None
+    """NIC from the catalogue, in place of the server's own."""
+
+
+def _complete_or_like(schema: Json) -> None:
+    """An editor should ask for the required entries only where none are inherited."""
+    schema["anyOf"] = [{"required": ["like"]}, {"required": schema.pop("required")}]
+
+
+class Fabric(Entry):
+    """One candidate network. Rates are bit/s, sizes bytes, lengths metres once read."""
+
+    model_config = ConfigDict(json_schema_extra=_complete_or_like)
+
+    like: str | None = None
+    """Another fabric of the study, from which everything is taken that is not stated here."""
+    cluster: ClusterName | None = None
+    """Cluster that it joins; every cluster of the study in turn where left out."""
+    shape: Shape
+    """How switches are arranged."""
+    technology: Technology
+    """RoCEv2 over Ethernet, or InfiniBand; chooses the defaults of load balancing."""
+    link: Rate
+    """Rate of a link between a NIC and its leaf."""
+    uplink: Rate | None = None
+    """Rate of links between switches; as `link` where left out."""
+    switch: SwitchByTier
+    """Switch from the catalogue, for every tier or for each."""
+    nic: NicName | None = None
+    """NIC from the catalogue, in place of the cluster's."""
+    breakout: CountByTier = Field(default_factory=dict)
+    """Ports that each cage is broken out into; the switch's own default where left out."""
+    servers_per_unit: Count | None = None
+    """Servers of a full unit, behind the same leaves; as many as fit where left out."""
+    tiers: Literal[2, 3] | None = None
+    """Tiers of switches; as few as reach where left out."""
+    oversubscription: RatioByTier = Field(default_factory=dict)
+    """Capacity down to capacity up, as in '4:1'; 1 (non-blocking) where left out."""
+    balancing: Annotated[Balancing, _BALANCING_SCHEMA] = Field(default="default", validate_default=True)
+    """How packets choose among equal paths: by a hash of their flow (ecmp), each on its own over all paths (spray), by
+    the least load (adaptive), or as fixed tables say (pinned). The technology's habit where left out."""
+    qps: Count = 1
+    """Queue pairs (flows) of each connection; NCCL's default is one (NCCL_IB_QPS_PER_CONNECTION)."""
+    qp_use: Literal["split", "round-robin"] = "round-robin"
+    """Whether each message is split over the queue pairs, or whole messages take turns, as NCCL does unless
+    NCCL_IB_SPLIT_DATA_ON_QPS is set."""
+    message: Size = 524288.0
+    """Size of one message, where messages take turns; NCCL's buffer of 4 MiB in 8 steps where left out."""
+    hash_seeds: Literal["per-switch", "shared"] = "per-switch"
+    """Whether each switch hashes with a seed of its own; where all share one, ECMP polarises."""
+    cables: dict[TierPair, Length] = Field(default_factory=dict)
+    """Length of the cables between two tiers."""
+
+    @field_validator("balancing", mode="before")
+    @classmethod
+    def _technology_chooses(cls, written: Any, info: ValidationInfo) -> Any:
+        return BALANCING.get(info.data.get("technology", ""), "ecmp") if written == "default" else written
+
+    @model_validator(mode="after")
+    def _fits_its_shape(self) -> Fabric:
+        if self.shape == "single-switch":
+            for name in NOT_FOR_ONE_SWITCH:
+                if getattr(self, name):
+                    raise refuse(f"{name} has no meaning for a single switch", at=name)
+        return self

@@ -1,0 +1,376 @@
+"""Workloads and placements as a study file describes them. What they turn into is `eastwest.workload`'s matter."""
+
+from __future__ import annotations
+
+import csv
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Strict, Tag, WithJsonSchema, model_validator
+from pydantic_core.core_schema import ValidationInfo
+
+from eastwest.document import name_of, nearest
+from eastwest.spec.values import (
+    ClusterName,
+    Count,
+    Entry,
+    FabricName,
+    Json,
+    Name,
+    Seed,
+    Size,
+    SizeOrZero,
+    Surroundings,
+    Time,
+    TimeOrZero,
+    refuse,
+)
+
+CollectiveKind = Literal["all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast"]
+Algorithm = Literal["ring", "rail-ring", "direct", "hierarchical-staged", "hierarchical-pipelined"]
+
+RING_CHANNELS = 16
+"""Channels of a ring where left out: two a NIC in a server of eight, as NCCL finds on such servers."""
+LARGEST_MATRIX_BYTES = 64 << 20
+
+
+class Placement(Entry):
+    """Where ranks run: server by server (packed), rail by rail, or whole servers shuffled with a seed (scattered)."""
+
+    kind: Literal["packed", "by-rail", "scattered"]
+    seed: Seed = 0
+
+    def __str__(self) -> str:
+        return f"{self.kind}-{self.seed}" if self.seed else self.kind
+
+
+def _placement(written: Any) -> Any:
+    if isinstance(written, dict) and set(written) == {"scattered"} and isinstance(written["scattered"], dict):
+        return {"kind": "scattered", **written["scattered"]}
+    words = ("packed", "by-rail", "scattered")
+    if written not in words:
+        shown = repr(written) if isinstance(written, str) else name_of(written)
+        raise refuse(f"{shown} is no placement", (*words, "{scattered: {seed: 1}}"), nearest(written, words))
+    return {"kind": written}
+
+
+_seeded: Json = {
+    "type": "object",
+    "properties": {"seed": {"type": "integer", "minimum": 0}},
+    "additionalProperties": False,
+}
+PlacementWord = Annotated[
+    Placement,
+    BeforeValidator(_placement),
+    WithJsonSchema(
+        {
+            "description": "Where ranks run.",
+            "anyOf": [
+                {"enum": ["packed", "by-rail", "scattered"]},
+                {
+                    "type": "object",
+                    "properties": {"scattered": _seeded},
+                    "required": ["scattered"],
+                    "additionalProperties": False,
+                },
+            ],
+        }
+    ),
+]
+
+
+class Group(Entry):
+    """Ranks that communicate: all of them (size None), or groups of `size` ranks that are `stride` apart."""
+
+    size: Annotated[int, Strict(), Field(ge=2)] | None
+    stride: Count = 1
+
+
+def _group(written: Any) -> Any:
+    if isinstance(written, dict):
+        return written
+    if written == "all":
+        return {"size": None}
+    if isinstance(written, bool) or not isinstance(written, int):
+        raise refuse(f"{written!r} is no group: write all, a number of ranks, or {{size: 16, stride: 8}}")
+    return {"size": written}
+
+
+_size: Json = {"type": "integer", "minimum": 2}
+_stride: Json = {"type": "integer", "minimum": 1}
+GroupWord = Annotated[
+    Group,
+    BeforeValidator(_group),
+    WithJsonSchema(
+        {
+            "description": "Ranks that communicate: all, groups of so many neighbours, or groups with a stride.",
+            "anyOf": [
+                {"const": "all"},
+                _size,
+                {
+                    "type": "object",
+                    "properties": {"size": _size, "stride": _stride},
+                    "required": ["size"],
+                    "additionalProperties": False,
+                },
+            ],
+        }
+    ),
+]
+ALL = Group(size=None)
+
+
+def default_algorithm(kind: CollectiveKind) -> Algorithm:
+    """An all-to-all goes straight to every rank; anything else round a ring that keeps to the rails."""
+    return "direct" if kind == "all-to-all" else "rail-ring"
+
+
+def default_channels(algorithm: Algorithm) -> int:
+    """A ring spreads over channels; other algorithms need one."""
+    return RING_CHANNELS if algorithm in ("ring", "rail-ring") else 1
+
+
+def _check_algorithm(kind: CollectiveKind, algorithm: Algorithm | None) -> None:
+    if kind == "all-to-all" and algorithm not in (None, "direct"):
+        raise refuse(f"an all-to-all goes direct, not by {algorithm}", at="algorithm")
+
+
+class Collective(Entry):
+    """A collective whose size is solved for."""
+
+    kind: CollectiveKind
+    """What the ranks end up with."""
+    algorithm: Algorithm | None = None
+    """Who sends what to whom; direct for an all-to-all and rail-ring for the others where left out."""
+    channels: Count | None = None
+    """Parallel channels; 16 for rings and 1 for the others where left out."""
+    group: GroupWord = ALL
+    """Ranks that take part in one."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Collective:
+        _check_algorithm(self.kind, self.algorithm)
+        return self
+
+    @property
+    def resolved_algorithm(self) -> Algorithm:
+        """The algorithm, chosen by the kind where the study leaves it out."""
+        return self.algorithm or default_algorithm(self.kind)
+
+    @property
+    def resolved_channels(self) -> int:
+        """The channels, chosen by the algorithm where the study leaves them out."""
+        return self.channels or default_channels(self.resolved_algorithm)
+
+
+class MeasuredOn(Entry):
+    """Where a step was measured."""
+
+    fabric: FabricName
+    """Fabric of this study."""
+    cluster: ClusterName | None = None
+    """Its cluster, where the fabric fits several."""
+    placement: PlacementWord = Placement(kind="packed")
+    """Where the ranks ran."""
+
+
+class Measured(Entry):
+    """A step known by its times: the exchange is sized so that the engine gives them on the fabric measured.
+
+    Times are seconds once read.
+    """
+
+    kind: Literal["measured"]
+    measured_on: MeasuredOn
+    step: Time
+    """Time of one training step."""
+    exposed: Time
+    """Time of it in which GPUs wait for the network."""
+    communication: Time | None = None
+    """Time of the exchange in all; its exposed part where left out."""
+    collective: Collective
+
+    @property
+    def communication_s(self) -> float:
+        """Time of the exchange in all, overlapped part included."""
+        return self.exposed if self.communication is None else self.communication
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Measured:
+        if self.exposed > self.step:
+            raise refuse("the exposed part is longer than the step", at="exposed")
+        if self.communication_s < self.exposed:
+            raise refuse("communication in all is shorter than its exposed part", at="communication")
+        if self.communication_s > self.step:
+            raise refuse("communication in all is longer than the step", at="communication")
+        return self
+
+
+class ComputeOperation(Entry):
+    """Every rank computes."""
+
+    name: Name
+    compute: TimeOrZero
+    """How long, on an undisturbed GPU."""
+    after: tuple[str, ...] = ()
+    """Earlier operations that must be done first."""
+
+
+def _matrix(written: Any, info: ValidationInfo) -> Any:
+    """Rows of sizes, or the name of a CSV file of bytes beside the study."""
+    if not isinstance(written, str):
+        return written
+    around = info.context
+    if not isinstance(around, Surroundings) or around.folder is None:
+        raise refuse("a matrix in a file needs a study in a folder")
+    path = (around.folder / written).resolve()
+    if not path.is_relative_to(around.folder.resolve()):
+        raise refuse(f"{written!r} is outside the study's folder")
+    if not path.is_file():
+        raise refuse(f"there is no file {written!r} beside the study")
+    if path.stat().st_size > LARGEST_MATRIX_BYTES:
+        raise refuse(f"{written!r} is larger than {LARGEST_MATRIX_BYTES >> 20} MiB")
+    try:
+        with path.open(newline="", encoding="utf-8") as stream:
+            return [[f"{cell.strip()} B" for cell in row] for row in csv.reader(stream) if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise refuse(f"{written!r} cannot be read as CSV: {error}") from None
+
+
+Matrix = Annotated[
+    tuple[tuple[SizeOrZero, ...], ...],
+    BeforeValidator(_matrix),
+    WithJsonSchema(
+        {
+            "description": "Bytes from each rank of a group (row) to each other (column): sizes, or a CSV file.",
+            "anyOf": [
+                {"type": "array", "items": {"type": "array", "items": {"type": "string"}}},
+                {"type": "string", "description": "CSV file of bytes beside the study."},
+            ],
+        }
+    ),
+]
+
+
+class CollectiveOperation(Entry):
+    """Groups of ranks run a collective."""
+
+    name: Name
+    collective: CollectiveKind
+    bytes: Size | None = None
+    """Buffer of one rank, as in the size column of nccl-tests."""
+    matrix: Matrix | None = None
+    """For an uneven all-to-all, in place of bytes."""
+    algorithm: Algorithm | None = None
+    """Who sends what to whom; direct for an all-to-all and rail-ring for the others where left out."""
+    channels: Count | None = None
+    """Parallel channels; 16 for rings and 1 for the others where left out."""
+    group: GroupWord = ALL
+    """Ranks that take part in one."""
+    root: Annotated[int, Strict(), Field(ge=0)] = 0
+    """For a broadcast: which rank of the group it comes from."""
+    queue: Name = "collectives"
+    """Communicator: operations of one queue run one after another."""
+    after: tuple[str, ...] = ()
+    """Earlier operations that must be done first."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> CollectiveOperation:
+        _check_algorithm(self.collective, self.algorithm)
+        if self.matrix is None and self.bytes is None:
+            raise refuse(f"operation {self.name!r} lacks its bytes")
+        if self.matrix is not None:
+            if self.bytes is not None:
+                raise refuse("give bytes or a matrix, not both", at="matrix")
+            if self.collective != "all-to-all":
+                raise refuse(f"a matrix is for an all-to-all, not for {self.collective}", at="matrix")
+            if any(len(row) != len(self.matrix) for row in self.matrix):
+                raise refuse("a matrix has as many columns as rows", at="matrix")
+        if self.root and self.collective != "broadcast":
+            raise refuse(f"a root is for a broadcast, not for {self.collective}", at="root")
+        return self
+
+    @property
+    def resolved_algorithm(self) -> Algorithm:
+        """The algorithm, chosen by the kind where the study leaves it out."""
+        return self.algorithm or default_algorithm(self.collective)
+
+    @property
+    def resolved_channels(self) -> int:
+        """The channels, chosen by the algorithm where the study leaves them out."""
+        return self.channels or default_channels(self.resolved_algorithm)
+
+
+Rank = Annotated[int, Strict(), Field(ge=0)]
+
+
+class SendRecv(Entry):
+    """Who sends to whom: pairs of ranks (sender, receiver), or every rank to the one `shift` further on."""
+
+    pairs: tuple[tuple[Rank, Rank], ...] | None = None
+    shift: Annotated[int, Strict()] | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> SendRecv:
+        if (self.pairs is None) == (self.shift is None):
+            raise refuse("give either pairs or a shift")
+        if self.shift == 0 or self.pairs == ():
+            raise refuse("nobody sends to anybody")
+        return self
+
+
+class SendRecvOperation(Entry):
+    """Ranks send messages to each other."""
+
+    name: Name
+    send_recv: SendRecv
+    bytes: Size
+    """Size of each message."""
+    queue: Name = "messages"
+    """Communicator: operations of one queue run one after another."""
+    after: tuple[str, ...] = ()
+    """Earlier operations that must be done first."""
+
+
+def _operation_kind(written: Any) -> str | None:
+    keys = written if isinstance(written, dict) else ()
+    return next((f"an operation: {word}" for word in ("compute", "collective", "send_recv") if word in keys), None)
+
+
+Operation = Annotated[
+    Annotated[ComputeOperation, Tag("an operation: compute")]
+    | Annotated[CollectiveOperation, Tag("an operation: collective")]
+    | Annotated[SendRecvOperation, Tag("an operation: send_recv")],
+    Discriminator(
+        _operation_kind,
+        custom_error_type="operation",
+        custom_error_message="an operation has one of compute, collective or send_recv",
+    ),
+]
+
+
+class Operations(Entry):
+    """A step as a list of operations with dependencies; operations in different queues overlap."""
+
+    kind: Literal["operations"]
+    overlap_slowdown: Annotated[float, Field(ge=1.0, le=1000.0)] = 1.0
+    """Factor by which compute takes longer while a communication runs on the same GPU."""
+    operations: Annotated[tuple[Operation, ...], Field(min_length=1)]
+    """In the order in which every rank issues them."""
+
+
+def _workload(written: Any) -> Any:
+    words = ("measured", "operations")
+    if not isinstance(written, dict):
+        raise refuse(f"a workload is a mapping, not {name_of(written)}")
+    if "kind" not in written:
+        raise refuse("a workload states its kind", words)
+    if written["kind"] not in words:
+        raise refuse(f"{written['kind']!r} is no kind of workload", words, nearest(written["kind"], words), at="kind")
+    return written
+
+
+Workload = Annotated[
+    Annotated[Measured, Tag("a workload: measured")] | Annotated[Operations, Tag("a workload: operations")],
+    Discriminator(lambda written: f"a workload: {written['kind']}" if isinstance(written, dict) else None),
+    BeforeValidator(_workload),
+]
