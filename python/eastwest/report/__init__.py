@@ -1,0 +1,60 @@
+"""A study's result for people: a table in the terminal and one HTML file that opens offline.
+
+Not here: the figures themselves (`study.result`) and the machine-readable forms of them. Rich, Jinja2 and plotly are
+loaded on first use, so that importing this package costs nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eastwest.study.result import StudyResult, replacing, to_json, write_parquet
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["fabric_table", "html", "table", "to_json", "write_all", "write_html"]
+
+
+def table(result: StudyResult) -> RenderableType:
+    """Give the comparison for a terminal, to be printed by a rich console; it fits 80 columns and uses more."""
+    from eastwest.report.terminal import Comparison
+
+    return Comparison(result)
+
+
+def fabric_table(summary: dict[str, Any]) -> RenderableType:
+    """Give one fabric's summary, as `fabric.summary` makes it, for a terminal."""
+    from eastwest.report.inventory import inventory
+
+    return inventory(summary)
+
+
+def html(result: StudyResult) -> str:
+    """Give the whole report as one HTML page that asks for nothing over the network."""
+    from eastwest.report.page import page
+
+    return page(result)
+
+
+def write_html(result: StudyResult, path: Path) -> None:
+    """Write the report to `path`, whole or not at all."""
+    _write_text(html(result), path)
+
+
+def write_all(result: StudyResult, folder: Path) -> Path:
+    """Write report.html, results.json and results.parquet to a folder, made if need be, and give the report's path."""
+    import json
+
+    folder.mkdir(parents=True, exist_ok=True)
+    report = folder / "report.html"
+    write_html(result, report)
+    _write_text(json.dumps(to_json(result), indent=2) + "\n", folder / "results.json")
+    write_parquet(result, folder / "results.parquet")
+    return report
+
+
+def _write_text(text: str, path: Path) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -1,0 +1,68 @@
+"""Results as a person compares them: by case (a workload placed one way), with the fastest in each marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from eastwest.study.result import Row, StudyResult
+
+TIE = 1e-3
+"""Steps within this fraction of each other count as equally fast."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One workload in one placement, on every fabric that ran it, in the study's order."""
+
+    workload: str
+    placement: str
+    rows: tuple[Row, ...]
+
+    @property
+    def name(self) -> str:
+        """Give its name in running text: `customer, packed`."""
+        return f"{self.workload}, {self.placement}"
+
+    @property
+    def best_s(self) -> float:
+        """Give the shortest step."""
+        return min(row.step_s for row in self.rows)
+
+    def is_fastest(self, row: Row) -> bool:
+        """Tell whether none is faster, where there is something to compare with."""
+        return len(self.rows) > 1 and row.step_s <= self.best_s * (1 + TIE)
+
+
+def cases_of(result: StudyResult) -> tuple[Case, ...]:
+    """Group the rows by workload and placement, in the order in which they first appear."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in result.rows:
+        groups.setdefault((row.workload, row.placement), []).append(row)
+    return tuple(Case(workload, placement, tuple(rows)) for (workload, placement), rows in groups.items())
+
+
+def told_apart(result: StudyResult) -> StudyResult:
+    """Name a fabric together with its cluster where it was tried on several, so that a name means one candidate."""
+    clusters: dict[str, set[str]] = {}
+    for row in result.rows:
+        clusters.setdefault(row.fabric, set()).add(row.cluster)
+
+    def name(fabric: str, cluster: str) -> str:
+        return f"{fabric} ({cluster})" if len(clusters.get(fabric, ())) > 1 else fabric
+
+    return replace(
+        result,
+        rows=tuple(replace(row, fabric=name(row.fabric, row.cluster)) for row in result.rows),
+        fabrics=tuple(replace(facts, name=name(facts.name, facts.cluster)) for facts in result.fabrics),
+    )
+
+
+def fabrics_of(result: StudyResult) -> tuple[str, ...]:
+    """Give the names of the fabrics that have results, in the study's order."""
+    return tuple(dict.fromkeys(row.fabric for row in result.rows))
+
+
+def rows_of(result: StudyResult, fabric: str) -> Iterator[Row]:
+    """Give one fabric's rows."""
+    return (row for row in result.rows if row.fabric == fabric)

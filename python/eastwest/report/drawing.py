@@ -1,0 +1,191 @@
+"""Where the boxes and bands of a fabric's drawing stand: geometry only, from the sketch that the study made.
+
+Tiers are rows, servers at the bottom. A small fabric shows every switch; a large one shows groups (a pod, a unit of
+servers) with the count in the box, and names how many alike it leaves out. Not here: SVG text and colours, which are
+the page's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from eastwest.report.figures import count, rate
+from eastwest.study.result import TierLoad
+
+WIDTH, MARGIN = 640.0, 168.0
+"""Units of the view box; the margin on the left holds what the rows and bands are."""
+_BOX, _STEP = 26.0, 92.0
+_TOP, _BOTTOM = 14.0, 34.0
+_ORDER = ("server", "leaf", "spine", "core")
+_MOST_GROUPS, _SHOWN = 8, 5
+"""Where boxes are groups, a row of more than the first figure shows only the second, and counts the rest."""
+_SWITCH_PX = 44.0
+"""A single switch is never wider, however few there are."""
+_COUNT_PX, _NAME_PX = 26.0, 44.0
+"""Narrower boxes hold no count, and have no name below."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """A server unit, switch or group of switches; `x` is its left edge, `inside` its text, `title` its tooltip."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    inside: str
+    below: str
+    title: str
+    is_single: bool
+
+    def meet(self, other: Box) -> float:
+        """Give where cables to another box leave this one: a switch at its middle, a wide group straight below them."""
+        if self.is_single or self.width <= other.width:
+            return self.middle
+        x = other.middle
+        inset = min(6.0, self.width / 2)
+        return min(max(x, self.x + inset), self.x + self.width - inset)
+
+    @property
+    def middle(self) -> float:
+        """Give the x of its centre."""
+        return self.x + self.width / 2
+
+
+@dataclass(frozen=True)
+class Row:
+    """One tier: its boxes, and what the margin says of it. `more` tells what is not drawn, at `more_x`."""
+
+    tier: str
+    y: float
+    boxes: tuple[Box, ...]
+    label: str
+    label_below: str
+    more: str
+    more_x: float
+
+
+@dataclass(frozen=True)
+class Band:
+    """All cables between two tiers: strokes as (SVG path, width), the directed tiers whose load colours them."""
+
+    strokes: tuple[tuple[str, float], ...]
+    y: float
+    label: str
+    tiers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A whole fabric, as tall as its tiers need."""
+
+    height: float
+    rows: tuple[Row, ...]
+    bands: tuple[Band, ...]
+    text: str  # the drawing in words
+
+
+def draw(sketch: dict[str, Any]) -> Drawing:
+    """Lay out a sketch (see `study.sketch`)."""
+    boxes: list[dict[str, Any]] = sketch["boxes"]
+    present = {box["tier"] for box in boxes}
+    tiers = [tier for tier in _ORDER if tier in present] + sorted(present - set(_ORDER))
+    height = _TOP + (len(tiers) - 1) * _STEP + _BOX + _BOTTOM
+    placed: dict[int, Box] = {}
+    rows = []
+    in_groups = any(box["count"] > 1 for box in boxes if box["tier"] != "server")
+    for level, tier in enumerate(tiers):
+        y = _TOP + (len(tiers) - 1 - level) * _STEP
+        members = [(number, box) for number, box in enumerate(boxes) if box["tier"] == tier]
+        rows.append(_row(tier, y, members, placed, _MOST_GROUPS if in_groups else len(members)))
+    bands = tuple(_bands(sketch["bundles"], placed))
+    text = "; ".join(
+        [f"{row.label} {row.label_below}".strip() for row in reversed(rows)] + [band.label for band in bands]
+    )
+    return Drawing(height, tuple(rows), bands, text)
+
+
+def load_of(band: Band, loads: tuple[TierLoad, ...]) -> tuple[float, float, float] | None:
+    """Give the mean, 99th percentile and maximum load of a band, of its busier direction; None where unknown."""
+    both = [load for load in loads if load.tier in band.tiers]
+    if not both:
+        return None
+    return max(load.mean for load in both), max(load.p99 for load in both), max(load.max for load in both)
+
+
+def _row(tier: str, y: float, members: list[tuple[int, dict[str, Any]]], placed: dict[int, Box], most: int) -> Row:
+    clusters = [list(cluster) for _, cluster in groupby(members, key=lambda member: _home(member[1]))]
+    total = sum(box["count"] for _, box in members)
+    hidden = len(clusters) - _SHOWN if len(clusters) > most else 0
+    shown = clusters[:_SHOWN] if hidden else clusters
+    room = WIDTH - MARGIN
+    # What is left out gets the width of one more cluster.
+    pitch = room / (len(shown) + (1 if hidden else 0))
+    for place, cluster in enumerate(shown):
+        gap = min(10.0, pitch * 0.2) if len(shown) > 1 else 0.0
+        each = (pitch - gap) / len(cluster)
+        between = min(4.0, each * 0.25) if len(cluster) > 1 else 0.0
+        for slot, (number, box) in enumerate(cluster):
+            wide = each - between if box["count"] > 1 else min(each - between, _SWITCH_PX)
+            placed[number] = Box(
+                x=MARGIN + place * pitch + gap / 2 + (slot + 0.5) * each - wide / 2,
+                y=y,
+                width=wide,
+                height=_BOX,
+                inside=f"{box['count']:,}" if box["count"] > 1 and wide >= _COUNT_PX else "",
+                below=box["name"] if tier == "server" and wide >= _NAME_PX else "",
+                title=f"{box['name']}: {count(box['count'], tier)}" if box["count"] > 1 else box["name"],
+                is_single=box["count"] == 1,
+            )
+    gpus = sum(box["gpus"] for _, box in members)
+    return Row(
+        tier,
+        y,
+        tuple(placed[number] for cluster in shown for number, _ in cluster),
+        count(total, tier),
+        count(gpus, "GPU") if gpus else "",
+        f"… {hidden:,} more" if hidden else "",
+        MARGIN + len(shown) * pitch + pitch / 2,
+    )
+
+
+def _home(box: dict[str, Any]) -> tuple[int, int]:
+    return box["pod"], box["unit"]
+
+
+def _bands(bundles: list[dict[str, Any]], placed: dict[int, Box]) -> list[Band]:
+    bands = []
+    for tiers, group in groupby(sorted(bundles, key=lambda bundle: bundle["tiers"]), key=lambda b: b["tiers"]):
+        members = list(group)
+        drawn = [bundle for bundle in members if bundle["a"] in placed and bundle["b"] in placed]
+        if not drawn:
+            continue
+        # Bundles of one size share one SVG path: a full mesh of leaves and spines is then one element, not hundreds.
+        paths: dict[float, list[str]] = {}
+        for bundle in drawn:
+            low, high = placed[bundle["a"]], placed[bundle["b"]]
+            low_x, high_x = low.meet(high), high.meet(low)
+            line = f"M{low_x:.1f} {low.y:.1f}L{high_x:.1f} {high.y + high.height:.1f}"
+            paths.setdefault(_stroke(bundle["cables"], len(drawn)), []).append(line)
+        low, high = placed[drawn[0]["a"]], placed[drawn[0]["b"]]
+        near, far = tiers.split("-", 1)
+        nearest = "nic" if near == "server" else near
+        total = sum(bundle["cables"] for bundle in members)
+        speed = rate(max(bundle["rate_bps"] for bundle in members))
+        bands.append(
+            Band(
+                tuple((" ".join(lines), width) for width, lines in paths.items()),
+                (low.y + high.y + high.height) / 2,
+                f"{count(total, 'cable')} of {speed}",
+                (f"{nearest}-{far}", f"{far}-{nearest}", tiers),
+            )
+        )
+    return sorted(bands, key=lambda band: band.y)
+
+
+def _stroke(cables: int, bundles: int) -> float:
+    """Give a width that grows with the bundle, thinner where many must stand beside each other."""
+    return round(max(0.5, min(12.0, 0.7 * math.sqrt(cables)) * min(1.0, 40 / bundles)), 1)

@@ -1,0 +1,52 @@
+"use strict";
+// Three things: draw the plots in the page's colours, sort the comparison, colour the fabrics by the chosen case.
+
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+function drawPlots() {
+  const ink = colour("--ink"), line = colour("--line");
+  for (const place of document.querySelectorAll(".plot")) {
+    const figure = JSON.parse(place.nextElementSibling.textContent);
+    for (const trace of figure.data) {
+      if (trace.type === "bar" || trace.marker?.color) continue; // has a colour that means something
+      trace.marker = { ...trace.marker, color: ink, line: { ...trace.marker?.line, color: ink } };
+      if (trace.error_x) trace.error_x.color = ink;
+    }
+    const layout = figure.layout;
+    layout.font = { family: getComputedStyle(document.body).fontFamily, size: 12.5, color: ink };
+    for (const axis of [layout.xaxis, layout.yaxis]) axis.gridcolor = axis.linecolor = line;
+    layout.yaxis.showgrid = false;
+    Plotly.react(place, figure.data, layout, { displayModeBar: false, responsive: true });
+  }
+}
+
+function sortBy(button) {
+  const head = button.closest("th"), index = Number(button.dataset.column);
+  const down = head.getAttribute("aria-sort") === "ascending";
+  for (const other of head.parentElement.children) other.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", down ? "descending" : "ascending");
+  const order = (a, b) => {
+    const [x, y] = [a, b].map((row) => row.children[index].dataset.key);
+    const words = head.classList.contains("word");
+    return (words ? x.localeCompare(y, undefined, { numeric: true }) : x - y) * (down ? -1 : 1);
+  };
+  for (const body of button.closest("table").tBodies) {
+    body.append(...[...body.rows].filter((row) => row.className !== "case").sort(order));
+  }
+}
+
+function colourFabrics(index) {
+  const steps = {{ heat_steps | tojson }};
+  const text = (load) => (load > 0 && load < 0.005 ? "<1 %" : `${Math.round(load * 100)} %`);
+  for (const band of document.querySelectorAll(".band")) {
+    const load = JSON.parse(band.dataset.loads)[index];
+    const heat = load ? steps.filter((step) => load[2] >= step).length : "none";
+    band.setAttribute("class", `band heat-${heat}`);
+    band.querySelector(".now").textContent = load ? `mean ${text(load[0])}, busiest ${text(load[2])}` : "";
+  }
+}
+
+drawPlots();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawPlots);
+for (const button of document.querySelectorAll("thead button")) button.addEventListener("click", () => sortBy(button));
+document.getElementById("case")?.addEventListener("change", (event) => colourFabrics(Number(event.target.value)));

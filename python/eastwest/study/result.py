@@ -1,0 +1,170 @@
+"""What a study found, as plain frozen values, and those values as JSON, a table and Parquet.
+
+Times are seconds, shares and loads fractions of one, money in the currency of the study. Not here: how the values
+come about (the study's join fills them), or how they are shown to people (`report`).
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """What limits the communication: `where` in a few words, `why` in one sentence, and how busy it is (0 to 1)."""
+
+    where: str
+    utilisation: float
+    why: str
+
+
+@dataclass(frozen=True)
+class TierLoad:
+    """Utilisation (0 to 1) of the links of one directed tier, such as `leaf-spine`, while they communicate."""
+
+    tier: str
+    mean: float
+    p99: float
+    max: float
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What idle GPUs cost a day; `idle_cost_per_day` is None where the study names no price."""
+
+    currency: str
+    idle_gpu_hours_per_day: float
+    idle_cost_per_day: float | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One workload, placed one way, on one fabric.
+
+    Plain figures are the median over hash seeds, `_p95` the 95th percentile; `draws` counts the seeds. `closeness` is
+    ideal over actual communication: 1 where the fabric costs nothing.
+    """
+
+    fabric: str
+    cluster: str
+    workload: str
+    placement: str
+    fidelity: str
+    step_s: float
+    step_p95_s: float
+    compute_s: float
+    communication_s: float
+    communication_p95_s: float
+    overlapped_s: float
+    exposed_s: float
+    exposed_p95_s: float
+    exposed_share: float
+    gpu_idle_share: float
+    ideal_communication_s: float
+    ideal_step_s: float
+    closeness: float
+    bottleneck: Bottleneck
+    tiers: tuple[TierLoad, ...]
+    cost: Cost
+    draws: int
+
+
+@dataclass(frozen=True)
+class FabricFacts:
+    """One candidate fabric for a cluster.
+
+    `summary` is what `fabric.summary` counts, `sketch` what `study.sketch` keeps of it to draw it from.
+    """
+
+    name: str
+    cluster: str
+    summary: dict[str, Any]
+    sketch: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """Everything that a study found. `wall_s` is the whole run, `engine_s` the part spent in the Rust engine.
+
+    `notes` are sentences for people on what the figures show, `sources` where the catalogue's figures were read, and
+    `tolerance` the share of the remaining time within which the fluid engine takes completions together (0: exact).
+    """
+
+    study: str
+    rows: tuple[Row, ...]
+    fabrics: tuple[FabricFacts, ...]
+    warnings: tuple[str, ...]
+    seeds: tuple[int, ...]
+    wall_s: float
+    engine_s: float
+    notes: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    tolerance: float = 0.0
+
+
+def to_json(result: StudyResult) -> dict[str, Any]:
+    """The result as JSON values; sketches are left out, since the fabric's own tables say more."""
+    return {
+        "study": result.study,
+        "results": [asdict(row) for row in result.rows],
+        "fabrics": [{"name": fabric.name, "cluster": fabric.cluster, **fabric.summary} for fabric in result.fabrics],
+        "warnings": list(result.warnings),
+        "notes": list(result.notes),
+        "sources": list(result.sources),
+        "seeds": list(result.seeds),
+        "tolerance": result.tolerance,
+        "wall_s": result.wall_s,
+        "engine_s": result.engine_s,
+    }
+
+
+def to_table(result: StudyResult) -> pl.DataFrame:
+    """One row a result, flat columns: `bottleneck_where`, `idle_cost_per_day`, `load_leaf_spine_max` and so on.
+
+    A tier that a fabric does not have is null there.
+    """
+    import polars as pl
+
+    return pl.DataFrame([_flat(result.study, row) for row in result.rows], infer_schema_length=None)
+
+
+def _flat(study: str, row: Row) -> dict[str, Any]:
+    values = {"study": study, **asdict(row)}
+    bottleneck, tiers, cost = values.pop("bottleneck"), values.pop("tiers"), values.pop("cost")
+    values |= {f"bottleneck_{key}": value for key, value in bottleneck.items()} | cost
+    for load in tiers:
+        tier = load["tier"].replace("-", "_")
+        values |= {f"load_{tier}_{key}": load[key] for key in ("mean", "p99", "max")}
+    return values
+
+
+def write_parquet(result: StudyResult, path: Path) -> None:
+    """Write `to_table` to `path`, whole or not at all."""
+    with replacing(path) as temporary:
+        to_table(result).write_parquet(temporary)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Lend a temporary name beside `path`; it takes `path`'s place when the block ends well and vanishes otherwise."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        # mkstemp makes the file private; a report is as readable as any file that its owner writes.
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,78 @@
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+from tests.report.conftest import EXPOSED_S, make_result, make_row, make_summary
+
+from eastwest import report
+
+
+def printed(renderable, width=100):
+    out = io.StringIO()
+    Console(file=out, width=width).print(renderable)
+    return out.getvalue().replace("\N{NO-BREAK SPACE}", " ")
+
+
+def line_of(text, fabric):
+    return next(line for line in text.splitlines() if fabric in line.split())
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_it_fits_the_terminal_and_breaks_no_word(result, width):
+    text = printed(report.table(result), width)
+    assert max(len(line) for line in text.splitlines()) <= width
+    for word in [*EXPOSED_S, "bottleneck", "exposed"]:
+        assert word in text
+
+
+def test_every_case_is_a_group_with_all_its_fabrics(result):
+    text = printed(report.table(result))
+    groups = [line for line in text.splitlines() if line in {"customer, packed", "moe, scattered"}]
+    assert groups == ["customer, packed", "moe, scattered"]
+    assert all(sum(fabric in line.split() for line in text.splitlines()) >= 4 for fabric in EXPOSED_S)
+
+
+def test_the_fastest_of_a_group_is_marked_and_no_other(result):
+    marked = [line for line in printed(report.table(result)).splitlines() if line.startswith("▸  ")]
+    assert [line.split()[1] for line in marked] == ["b200-800g"] * 4
+
+
+def test_p95_is_shown_where_it_differs_and_only_there():
+    rows = (make_row("roce-400g", 0), make_row("roce-400g-4to1", 0))
+    text = printed(report.table(make_result(rows=rows)))
+    assert "0.420" in line_of(text, "roce-400g-4to1").split()
+    assert line_of(text, "roce-400g").split().count("0.400") == 1
+
+
+def test_hours_stand_where_the_study_names_no_price():
+    row = make_row("roce-400g", 0)
+    free = replace(row, cost=replace(row.cost, idle_cost_per_day=None))
+    text = printed(report.table(make_result(rows=(free,))))
+    assert "idle h" in text
+    # 1,024 GPUs, 24 hours, a fifth of the step: 4,915 hours.
+    assert line_of(text, "roce-400g").split()[-1] == "4,920"
+
+
+def test_warnings_notes_and_what_is_left_out_stand_below(result):
+    text = " ".join(printed(report.table(result), 140).split())
+    assert all(warning in text for warning in result.warnings)
+    assert all(note in text for note in result.notes)
+    assert "Fluid leaves out queues" in text
+
+
+def test_a_name_that_looks_like_markup_is_a_name(result):
+    text = printed(report.table(make_result(rows=(make_row("roce-400g", 0, fabric="[red]x[/red]"),))))
+    assert "[red]x[/red]" in text
+
+
+def test_a_study_without_rows_prints_its_warnings():
+    assert "go-back-N" in printed(report.table(make_result(rows=())))
+
+
+def test_a_fabric_is_listed_by_tier_and_pair_of_tiers():
+    text = printed(report.fabric_table(make_summary("roce-400g-4to1", spines=4)))
+    assert line_of(text, "leaf").split() == ["leaf", "32", "2,048", "1,280", "768"]
+    assert "core" not in text
+    assert "leaf to spine      256" in text
+    assert "As built: oversubscribed 4:1 at the leaf." in text
