@@ -157,7 +157,7 @@ def make_summary(name: str, spines: int = 16) -> dict[str, Any]:
 def make_facts(fabric: str) -> FabricFacts:
     spines = 4 if fabric == "roce-400g-4to1" else 16
     cluster = "b200" if fabric.startswith("b200") else "h100"
-    return FabricFacts(fabric, cluster, make_summary(fabric, spines), two_tier_sketch(spines=spines))
+    return FabricFacts(fabric, make_summary(fabric, spines), two_tier_sketch(spines=spines), cluster)
 
 
 def make_result(**other: Any) -> StudyResult:

@@ -56,6 +56,12 @@ def test_an_empty_study_has_an_answer_too():
     assert text_of(make_result(rows=())).startswith("The study ran nothing.")
 
 
+def test_none_is_the_fastest_where_all_tie():
+    rows = tuple(make_row(name, 0) for name in ("roce-400g", "ib-400g"))
+    (case,) = cases_of(make_result(rows=rows))
+    assert not any(case.is_fastest(row) for row in rows)
+
+
 def test_cases_keep_the_order_of_the_study(result):
     cases = cases_of(result)
     assert [(case.workload, case.placement) for case in cases] == CASES

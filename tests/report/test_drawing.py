@@ -30,8 +30,26 @@ def test_a_small_fabric_shows_every_switch_and_every_bundle():
 def test_a_large_fabric_shows_some_groups_and_counts_the_rest():
     drawing = draw(three_tier_sketch(pods=64))
     assert [row.label for row in drawing.rows] == ["8,192 servers", "2,048 leaves", "2,048 spines", "1,024 cores"]
-    assert [(len(row.boxes), row.more) for row in drawing.rows[:3]] == [(5, "… 59 more")] * 3
+    assert [(len(row.boxes), row.more) for row in drawing.rows[:3]] == [(8, "… 56 more")] * 3
     assert drawing.rows[-1].boxes[0].inside == "1,024"
+
+
+def test_what_is_left_out_is_left_out_of_every_tier():
+    # 8 pods of 4 units: two pods have 8 units, and a ninth would be too many.
+    tiers = {"server": [(p, u) for p in range(8) for u in range(4)], "spine": [(p, -1) for p in range(8)]}
+    tiers |= {"leaf": tiers["server"], "core": [(-1, -1)]}
+    boxes = [
+        {"tier": tier, "name": "", "unit": unit, "pod": pod, "count": 8, "gpus": 0}
+        for tier, homes in tiers.items()
+        for pod, unit in homes
+    ]
+    rows = draw({"boxes": boxes, "bundles": []}).rows
+    assert [(row.tier, len(row.boxes), row.more) for row in rows] == [
+        ("server", 8, "… 24 more"),
+        ("leaf", 8, "… 24 more"),
+        ("spine", 2, "… 6 more"),
+        ("core", 1, ""),
+    ]
 
 
 def test_bands_count_all_cables_drawn_or_not():

@@ -20,11 +20,13 @@ WIDTH, MARGIN = 640.0, 168.0
 _BOX, _STEP = 26.0, 92.0
 _TOP, _BOTTOM = 14.0, 34.0
 _ORDER = ("server", "leaf", "spine", "core")
-_MOST_GROUPS, _SHOWN = 8, 5
-"""Where boxes are groups, a row of more than the first figure shows only the second, and counts the rest."""
+_MOST_GROUPS, _SHOWN = 16, 8
+"""Where boxes are groups, a row of more than the first figure shows at most the second, and counts the rest."""
+_REST_PX = 76.0
+"""Room for that count, the same in every row, so that what belongs together stands above each other."""
 _SWITCH_PX = 44.0
 """A single switch is never wider, however few there are."""
-_COUNT_PX, _NAME_PX = 26.0, 44.0
+_COUNT_PX, _NAME_PX = 22.0, 44.0
 """Narrower boxes hold no count, and have no name below."""
 
 
@@ -95,12 +97,12 @@ def draw(sketch: dict[str, Any]) -> Drawing:
     tiers = [tier for tier in _ORDER if tier in present] + sorted(present - set(_ORDER))
     height = _TOP + (len(tiers) - 1) * _STEP + _BOX + _BOTTOM
     placed: dict[int, Box] = {}
+    homes = _shown(boxes)
     rows = []
-    in_groups = any(box["count"] > 1 for box in boxes if box["tier"] != "server")
     for level, tier in enumerate(tiers):
         y = _TOP + (len(tiers) - 1 - level) * _STEP
         members = [(number, box) for number, box in enumerate(boxes) if box["tier"] == tier]
-        rows.append(_row(tier, y, members, placed, _MOST_GROUPS if in_groups else len(members)))
+        rows.append(_row(tier, y, members, homes, placed))
     bands = tuple(_bands(sketch["bundles"], placed))
     text = "; ".join(
         [f"{row.label} {row.label_below}".strip() for row in reversed(rows)] + [band.label for band in bands]
@@ -116,14 +118,36 @@ def load_of(band: Band, loads: tuple[TierLoad, ...]) -> tuple[float, float, floa
     return max(load.mean for load in both), max(load.p99 for load in both), max(load.max for load in both)
 
 
-def _row(tier: str, y: float, members: list[tuple[int, dict[str, Any]]], placed: dict[int, Box], most: int) -> Row:
+def _shown(boxes: list[dict[str, Any]]) -> set[tuple[int, int]]:
+    """Give the homes (pod, unit) that are drawn: all where there is room, else those of the first pods or units."""
+    homes = sorted({_home(box) for box in boxes})
+    in_groups = any(box["count"] > 1 for box in boxes if box["tier"] != "server")
+    fullest = max(len({_home(box) for box in boxes if box["tier"] == tier}) for tier in {box["tier"] for box in boxes})
+    if not in_groups or fullest <= _MOST_GROUPS:
+        return set(homes)
+    drawn, units = {(-1, -1)}, 0
+    for _, family in groupby(homes, key=lambda home: home if home[0] < 0 else home[0]):
+        # A pod is drawn with all of its units, or not at all; the first one in any case.
+        pod = set(family) - drawn
+        if not pod:
+            continue
+        across = sum(unit >= 0 for _, unit in pod) or 1
+        if units and units + across > _SHOWN:
+            break
+        drawn |= pod
+        units += across
+    return drawn
+
+
+def _row(
+    tier: str, y: float, members: list[tuple[int, dict[str, Any]]], homes: set[tuple[int, int]], placed: dict[int, Box]
+) -> Row:
     clusters = [list(cluster) for _, cluster in groupby(members, key=lambda member: _home(member[1]))]
     total = sum(box["count"] for _, box in members)
-    hidden = len(clusters) - _SHOWN if len(clusters) > most else 0
-    shown = clusters[:_SHOWN] if hidden else clusters
-    room = WIDTH - MARGIN
-    # What is left out gets the width of one more cluster.
-    pitch = room / (len(shown) + (1 if hidden else 0))
+    shown = [cluster for cluster in clusters if _home(cluster[0][1]) in homes]
+    hidden = len(clusters) - len(shown)
+    room = WIDTH - MARGIN - 2 - (_REST_PX if hidden else 0)
+    pitch = room / max(len(shown), 1)
     for place, cluster in enumerate(shown):
         gap = min(10.0, pitch * 0.2) if len(shown) > 1 else 0.0
         each = (pitch - gap) / len(cluster)
@@ -148,7 +172,7 @@ def _row(tier: str, y: float, members: list[tuple[int, dict[str, Any]]], placed:
         count(total, tier),
         count(gpus, "GPU") if gpus else "",
         f"… {hidden:,} more" if hidden else "",
-        MARGIN + len(shown) * pitch + pitch / 2,
+        MARGIN + room + _REST_PX / 2,
     )
 
 

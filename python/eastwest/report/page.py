@@ -22,8 +22,16 @@ from eastwest.report.figures import Scale, amount, percent, rate
 from eastwest.report.inventory import built
 from eastwest.study.result import FabricFacts, Row, StudyResult
 
-_WAY = ("gpu", "nvlink", "pcie", "nic", "leaf", "spine", "core")
-"""What bytes pass on their way up, innermost first."""
+_WAY = {
+    "gpu": "GPU",
+    "nvlink": "NVLink",
+    "pcie": "PCIe",
+    "nic": "NIC",
+    "leaf": "leaf",
+    "spine": "spine",
+    "core": "core",
+}
+"""What bytes pass on their way up, innermost first, and how it is spelled."""
 _HEAT = (0.2, 0.4, 0.6, 0.8, 0.95)
 """Loads at which the colour changes; above the last a link is as good as full."""
 
@@ -110,14 +118,21 @@ def heat(load: float) -> int:
     return sum(load >= step for step in _HEAT)
 
 
-def _tiers(result: StudyResult) -> list[str]:
-    """Give all directed tiers in the order in which bytes pass them: up from the GPU, and down to it."""
+def _tiers(result: StudyResult) -> dict[str, tuple[str, str]]:
+    """Give all directed tiers with their ends, in the order in which bytes pass them: up from the GPU, down to it."""
+    order = {end: place for place, end in enumerate(_WAY)}
 
-    def place(tier: str) -> tuple[int, int]:
-        here, there = (_WAY.index(end) if end in _WAY else len(_WAY) for end in f"{tier}-".split("-")[:2])
-        return (0, here) if here < there else (1, -here)
+    def place(tier: str) -> tuple[bool, int]:
+        here, there = (order.get(end, len(order)) for end in _ends(tier))
+        return here > there, here if here < there else -here
 
-    return sorted(dict.fromkeys(load.tier for row in result.rows for load in row.tiers), key=place)
+    tiers = dict.fromkeys(load.tier for row in result.rows for load in row.tiers)
+    return {tier: (_WAY.get(a, a), _WAY.get(b, b)) for tier in sorted(tiers, key=place) for a, b in [_ends(tier)]}
+
+
+def _ends(tier: str) -> tuple[str, str]:
+    here, _, there = tier.partition("-")
+    return here, there
 
 
 def _columns(result: StudyResult) -> list[Column]:

@@ -86,9 +86,9 @@ class FabricFacts:
     """
 
     name: str
-    cluster: str
     summary: dict[str, Any]
     sketch: dict[str, Any]
+    cluster: str = ""
 
 
 @dataclass(frozen=True)

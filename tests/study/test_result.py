@@ -2,6 +2,7 @@ import json
 
 import polars as pl
 import pytest
+from tests.report.conftest import make_result
 
 from eastwest.study.result import replacing, to_json, to_table, write_parquet
 
@@ -9,6 +10,11 @@ RESULT_KEYS = {
     "fabric", "workload", "placement", "fidelity", "step_s", "communication_s", "exposed_s", "exposed_share",
     "gpu_idle_share", "ideal_communication_s", "bottleneck", "tiers", "cost",
 }  # fmt: skip
+
+
+@pytest.fixture
+def result():
+    return make_result()
 
 
 def test_json_has_the_keys_that_were_promised(result):
