@@ -34,7 +34,7 @@ def complaints(error: ValidationError, source: Source) -> Iterator[Mistake]:
     What a fabric inherits, or lacks although it inherits, is told of the fabric that states or lacks it.
     """
     for details in error.errors(include_url=False):
-        if not _is_inherited(details, source):
+        if not _is_inherited(details, source) and not _is_short_of_faulty_items(details):
             yield _mistake(details, source)
 
 
@@ -42,10 +42,15 @@ def _is_inherited(details: ErrorDetails, source: Source) -> bool:
     match details["loc"]:
         case ("fabrics", str(name), str(entry), *_):
             if details["type"] == "missing":
-                return (name, "like") in source.origins
+                return source.document.data["fabrics"][name].get("like") is not None
             return source.origins.get((name, entry), name) != name
         case _:
             return False
+
+
+def _is_short_of_faulty_items(details: ErrorDetails) -> bool:
+    """Whether a list only seems too short because its items, reported themselves, were not counted."""
+    return details["type"] == "too_short" and len(details["input"]) >= (details.get("ctx") or {})["min_length"]
 
 
 def _mistake(details: ErrorDetails, source: Source) -> Mistake:
@@ -65,8 +70,8 @@ def _mistake(details: ErrorDetails, source: Source) -> Mistake:
             return source.mistake(place[:-1], f"{owner} lacks {lacking}", key=True)
         case "extra_forbidden":
             known = tuple(_fields(loc[:-1]))
-            message = f"unknown entry {str(place[-1])!r} in {_what(place[:-1], source)}"
-            return source.mistake(place, message, known, nearest(place[-1], known), key=True)
+            message = f"unknown entry {str(loc[-1])!r} in {_what(place[:-1], source)}"
+            return source.mistake(place, message, known, nearest(loc[-1], known), key=True)
         case "literal_error":
             words = tuple(re.findall(r"'([^']*)'", context["expected"])) or (context["expected"],)
             near = nearest(details["input"], words)

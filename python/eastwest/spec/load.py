@@ -155,11 +155,10 @@ def _merged(
         if entry.get("shape") == "single-switch":
             # what cannot be said of a single switch is not inherited by it
             merged = {key: value for key, value in merged.items() if key not in NOT_FOR_ONE_SWITCH}
-        for key, value in entry.items():
-            merged[key] = value
-            origins[(name, key)] = owner
-    merged.pop("like", None)
-    return merged | ({"like": chain[1]} if len(chain) > 1 else {})
+        stated = {key: value for key, value in entry.items() if key != "like"}
+        merged |= stated
+        origins.update(dict.fromkeys(((name, key) for key in stated), owner))
+    return merged if entries[name].get("like") is None else {"like": entries[name]["like"], **merged}
 
 
 def _references(source: Source, around: Surroundings, study: Study | None) -> list[Mistake]:

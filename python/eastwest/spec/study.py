@@ -63,7 +63,7 @@ class Study(Entry):
     """Draws of the hash seeds, from which the 50th and 95th percentile are taken."""
     fidelity: Literal["fluid", "ideal"] = "fluid"
     """fluid: rates shared on every link; ideal: the bound with an infinite fabric."""
-    tolerance: Annotated[float, Field(ge=0.0, le=0.2)] = 0.01
+    tolerance: Annotated[float, Strict(), Field(ge=0.0, le=0.2)] = 0.01
     """Completions within this share of the remaining time are taken together; 0 is exact."""
     clusters: Annotated[dict[Name, Cluster], Field(min_length=1)]
     """Clusters by name."""

@@ -45,6 +45,11 @@ class Placement(Entry):
 
 def _placement(written: Any) -> Any:
     if isinstance(written, dict) and set(written) == {"scattered"} and isinstance(written["scattered"], dict):
+        unknown = next((key for key in written["scattered"] if key != "seed"), None)
+        if unknown is not None:
+            raise refuse(
+                f"unknown entry {unknown!r} in scattered", ("seed",), nearest(unknown, ("seed",)), at="scattered"
+            )
         return {"kind": "scattered", **written["scattered"]}
     words = ("packed", "by-rail", "scattered")
     if written not in words:
@@ -256,6 +261,7 @@ class CollectiveOperation(Entry):
 
     name: Name
     collective: CollectiveKind
+    """What the ranks end up with."""
     bytes: Size | None = None
     """Buffer of one rank, as in the size column of nccl-tests."""
     matrix: Matrix | None = None
@@ -307,7 +313,9 @@ class SendRecv(Entry):
     """Who sends to whom: pairs of ranks (sender, receiver), or every rank to the one `shift` further on."""
 
     pairs: tuple[tuple[Rank, Rank], ...] | None = None
+    """Sender and receiver of each message, as in [[0, 8], [8, 0]]."""
     shift: Annotated[int, Strict()] | None = None
+    """How many ranks further on, around the end, each rank's receiver is; below 0 for further back."""
 
     @model_validator(mode="after")
     def _one_of_both(self) -> SendRecv:
@@ -352,7 +360,7 @@ class Operations(Entry):
     """A step as a list of operations with dependencies; operations in different queues overlap."""
 
     kind: Literal["operations"]
-    overlap_slowdown: Annotated[float, Field(ge=1.0, le=1000.0)] = 1.0
+    overlap_slowdown: Annotated[float, Strict(), Field(ge=1.0, le=1000.0)] = 1.0
     """Factor by which compute takes longer while a communication runs on the same GPU."""
     operations: Annotated[tuple[Operation, ...], Field(min_length=1)]
     """In the order in which every rank issues them."""
