@@ -7,8 +7,8 @@ is in `clusters`, `fabrics` and `workloads`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -39,7 +39,6 @@ class Surroundings:
     clusters: tuple[str, ...] = ()
     fabrics: tuple[str, ...] = ()
     folder: Path | None = None
-    known: Mapping[str, Any] = field(default_factory=dict)
 
 
 def refuse(message: str, expected: Iterable[str] = (), near: str | None = None, at: str | None = None) -> Exception:
