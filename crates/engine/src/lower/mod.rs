@@ -10,14 +10,13 @@
 //! | all-reduce     | `2(n-1)/n B / C`                  | `2(n-1)/n B / C` | `2(g-1)/g B / N`     | `2(m-1)/m B/g / C` |
 //! | all-gather     | `(n-1)/n B / C`                   | `(n-1)/n B / C`  | `(g-1)/g B / N`      | `(m-1)/m B/g / C`  |
 //! | reduce-scatter | `(n-1)/n B / C`                   | `(n-1)/n B / C`  | `(g-1)/g B / N`      | `(m-1)/m B/g / C`  |
-//! | broadcast      | `B / C`                           | `(n-1) B / C`    | see below            | `B/g / C`          |
+//! | broadcast      | `B / C`                           | `(n-1) B / C`    | `2(g-1)/g B / N`     | `B/g / C`          |
 //! | all-to-all     | direct only                       | `(n-1)/n B / C`  | direct only          | direct only        |
 //!
-//! A ring's `C` is the rate of one NIC where every rank has a neighbour in another server. A rail ring leaves a server
-//! once a channel, so its `k` channels, a multiple of `g`, use all `g` NICs: `2(n-1)/n B / (g C)`.
-//! Hierarchical staged adds the two columns, hierarchical pipelined takes the larger one. A hierarchical broadcast
-//! scatters inside the root's server (`(g-1)/g B / N`) and gathers inside every server (`(g-1)/g B / N`); staged adds
-//! both, and pipelined carries them on one rate: the root's GPU sends the first, the other GPUs the second.
+//! Rings and direct exchange are given for ranks that each sit in a server of their own; ranks that share servers send less
+//! through their NICs. A rail ring leaves a server once a channel, so that `k` channels, a multiple of `g`, use all `g`
+//! NICs: `2(n-1)/n B / (g C)`. Staged hierarchies add the last two columns, pipelined ones take the larger; a broadcast's
+//! inside is a scatter from the root and a gather, the root's GPU taking part in both.
 
 mod chunks;
 mod demands;

@@ -98,7 +98,7 @@ pub fn check(collective: &Collective, ranks: usize) -> Result<()> {
     let wrong = |cause: String| Err(Error::Program(cause));
     let is_size = |bytes: f64| bytes.is_finite() && bytes >= 0.0;
     if ranks == 0 {
-        return wrong("a group has no ranks".into());
+        return wrong("it has no ranks".into());
     }
     if !is_size(collective.bytes) {
         return wrong(format!("its size is {} bytes", collective.bytes));

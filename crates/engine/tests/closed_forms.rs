@@ -1,0 +1,180 @@
+//! Every collective and algorithm takes the time of its closed form, where only the named rate limits.
+//!
+//! Formulas: nccl-tests doc/PERFORMANCE.md for rings and direct exchange; the sums of their stages for hierarchies (see
+//! `eastwest_engine::lower`). Networks have no latency here, and room for all traffic between switches.
+
+mod programs;
+mod shapes;
+
+use eastwest_engine::program::Algorithm::{Direct, HierarchicalPipelined, HierarchicalStaged, RailRing, Ring};
+use eastwest_engine::program::Kind::{AllGather, AllReduce, AllToAll, Broadcast, ReduceScatter};
+use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, QpUse};
+use programs::{SPRAYED, collective, outcome, over};
+use proptest::prelude::*;
+use shapes::{LeafSpine, NVLINK, Network, leaf_spine, rail_optimized};
+
+/// Two leaves of `servers / 2` servers (rounded up) with as many links up as down.
+fn roomy(servers: u32, gpus: u32, rate: f64) -> Network {
+    let servers_per_leaf = servers.div_ceil(2);
+    let size = LeafSpine {
+        leaves: 2,
+        servers_per_leaf,
+        gpus_per_server: gpus,
+        spines: servers_per_leaf * gpus,
+        links_per_pair: 1,
+        rate,
+    };
+    without_latency(leaf_spine(size))
+}
+
+fn without_latency(network: Network) -> Network {
+    let mut plan = network.plan;
+    plan.latency.fill(0);
+    Network { graph: plan.graph(), plan, ..network }
+}
+
+/// Seconds that a collective of one group takes.
+fn seconds(network: &Network, collective: Collective, group: Vec<u32>) -> f64 {
+    let outcome =
+        outcome(&network.graph, &network.gpus, vec![over(1, vec![group], collective, &[])], &SPRAYED).unwrap();
+    outcome.step as f64 / 1e12
+}
+
+/// Bytes over the buffer that a rank sends in an all-reduce, all-gather or reduce-scatter of `n`.
+fn sent(kind: Kind, n: u32) -> f64 {
+    let part = f64::from(n - 1) / f64::from(n);
+    if kind == AllReduce { 2.0 * part } else { part }
+}
+
+fn assert_close(found: f64, expected: f64) -> std::result::Result<(), TestCaseError> {
+    prop_assert!((found / expected - 1.0).abs() < 1e-3, "{found} s, expected {expected} s");
+    Ok(())
+}
+
+/// `take` of `from` ranks, in random order.
+fn group(from: u32, take: u32) -> impl Strategy<Value = Vec<u32>> {
+    Just((0..from).collect::<Vec<_>>()).prop_shuffle().prop_map(move |ranks| ranks[..take as usize].to_vec())
+}
+
+/// A group of at least two out of up to 12 servers of one GPU.
+fn scattered() -> impl Strategy<Value = (u32, Vec<u32>)> {
+    (2u32..13).prop_flat_map(|servers| (Just(servers), (2..=servers).prop_flat_map(move |n| group(servers, n))))
+}
+
+const RATES: std::ops::Range<f64> = 10e9..60e9;
+const BYTES: std::ops::Range<f64> = 1e6..1e11;
+
+fn reducing() -> impl Strategy<Value = Kind> {
+    prop::sample::select(vec![AllReduce, AllGather, ReduceScatter])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn ring_over_nics((servers, group) in scattered(), kind in reducing(), rate in RATES, bytes in BYTES, channels in 1u32..9) {
+        let n = group.len() as u32;
+        let found = seconds(&roomy(servers, 1, rate), collective(kind, Ring, bytes, channels), group);
+        assert_close(found, sent(kind, n) * bytes / rate)?;
+    }
+
+    #[test]
+    fn ring_broadcast_over_nics((servers, group) in scattered(), rate in RATES, bytes in BYTES, channels in 1u32..9) {
+        let found = seconds(&roomy(servers, 1, rate), collective(Broadcast, Ring, bytes, channels), group);
+        assert_close(found, bytes / rate)?;
+    }
+
+    #[test]
+    fn rings_inside_a_server_run_at_nvlink_rate(
+        group in (2u32..9).prop_flat_map(|n| group(8, n)), kind in reducing(), is_rail in any::<bool>(), bytes in BYTES, channels in 1u32..9
+    ) {
+        let n = group.len() as u32;
+        let algorithm = if is_rail { RailRing } else { Ring };
+        let found = seconds(&roomy(1, 8, 50e9), collective(kind, algorithm, bytes, channels), group);
+        assert_close(found, sent(kind, n) * bytes / NVLINK)?;
+    }
+
+    #[test]
+    fn rail_ring_uses_every_nic(servers in 2u32..9, g in 1u32..5, turns in 1u32..4, kind in reducing(), rate in RATES, bytes in BYTES) {
+        // Of the channels through a GPU one in g leaves by its NIC; the others go on over NVLink.
+        let (n, rails) = (servers * g, f64::from(g));
+        let found = seconds(&roomy(servers, g, rate), collective(kind, RailRing, bytes, g * turns), (0..n).collect());
+        let slowest = (rails * rate).min(if g > 1 { rails / (rails - 1.0) * NVLINK } else { f64::INFINITY });
+        assert_close(found, sent(kind, n) * bytes / slowest)?;
+    }
+
+    #[test]
+    fn rail_ring_broadcast_uses_every_nic(servers in 2u32..9, g in 1u32..5, turns in 1u32..4, rate in RATES, bytes in BYTES) {
+        let group = (0..servers * g).collect();
+        let found = seconds(&roomy(servers, g, rate), collective(Broadcast, RailRing, bytes, g * turns), group);
+        assert_close(found, bytes / (f64::from(g) * rate))?;
+    }
+
+    #[test]
+    fn direct_over_nics(
+        (servers, group) in scattered(), kind in prop::sample::select(vec![AllReduce, AllGather, ReduceScatter, AllToAll]), rate in RATES, bytes in BYTES, channels in 1u32..9
+    ) {
+        let n = group.len() as u32;
+        let found = seconds(&roomy(servers, 1, rate), collective(kind, Direct, bytes, channels), group);
+        assert_close(found, sent(kind, n) * bytes / rate)?;
+    }
+
+    #[test]
+    fn direct_broadcast_sends_all_from_the_root((servers, group) in scattered(), rate in RATES, bytes in BYTES) {
+        let receivers = group.len() as f64 - 1.0;
+        let found = seconds(&roomy(servers, 1, rate), collective(Broadcast, Direct, bytes, 1), group);
+        assert_close(found, receivers * bytes / rate)?;
+    }
+
+    #[test]
+    fn all_to_all_leaves_the_server_for_other_servers_only(servers in 2u32..5, g in 2u32..5, rate in RATES, bytes in BYTES) {
+        let n = f64::from(servers * g);
+        let found = seconds(&roomy(servers, g, rate), collective(AllToAll, Direct, bytes, 1), (0..servers * g).collect());
+        let (inside, outside) = (f64::from(g - 1) / n, (n - f64::from(g)) / n);
+        assert_close(found, (outside * bytes / rate).max(inside * bytes / NVLINK))?;
+    }
+
+    #[test]
+    fn uneven_all_to_all_waits_for_its_busiest_nic(matrix in prop::collection::vec(prop_oneof![Just(0.0), 1e6f64..1e9], 25), rate in RATES) {
+        let sums = (0..5).flat_map(|at| {
+            let sent = (0..5).filter(|&to| to != at).map(|to| matrix[at * 5 + to]).sum::<f64>();
+            let received = (0..5).filter(|&from| from != at).map(|from| matrix[from * 5 + at]).sum::<f64>();
+            [sent, received]
+        });
+        let busiest = sums.fold(0.0, f64::max);
+        let all_to_all = Collective { matrix: Some(matrix.clone()), ..collective(AllToAll, Direct, 0.0, 1) };
+        let found = seconds(&roomy(5, 1, rate), all_to_all, (0..5).collect());
+        // The busiest NIC bounds it; max-min sharing need not keep that NIC busy throughout, so only the bound is closed.
+        prop_assert!(found >= busiest / rate * 0.999 && found <= 2.0 * busiest / rate * 1.001);
+    }
+
+    #[test]
+    fn hierarchies_add_their_stages_or_take_the_slowest(
+        servers in 2u32..6, g in 1u32..6, channels in 1u32..4, rate in RATES, bytes in BYTES,
+        kind in prop::sample::select(vec![AllReduce, AllGather, ReduceScatter, Broadcast]), is_optimized in any::<bool>()
+    ) {
+        let n = servers * g;
+        let between = if kind == Broadcast { 1.0 } else { sent(kind, servers) } * bytes / f64::from(g) / rate;
+        let inside = f64::from(g - 1) / f64::from(g) * bytes / NVLINK * if matches!(kind, AllReduce | Broadcast) { 2.0 } else { 1.0 };
+        let network = if is_optimized {
+            let size = LeafSpine { leaves: g, servers_per_leaf: servers, gpus_per_server: g, spines: 1, links_per_pair: 1, rate };
+            without_latency(rail_optimized(size))
+        } else {
+            roomy(servers, g, rate)
+        };
+        let time = |algorithm: Algorithm| seconds(&network, collective(kind, algorithm, bytes, channels), (0..n).collect());
+        assert_close(time(HierarchicalStaged), inside + between)?;
+        assert_close(time(HierarchicalPipelined), inside.max(between))?;
+    }
+
+    #[test]
+    fn queue_pairs_change_nothing_without_contention(
+        (servers, group) in scattered(), kind in reducing(), rate in RATES, bytes in BYTES, qps in 1u32..9, in_turns in any::<bool>()
+    ) {
+        let n = group.len() as u32;
+        let qp_use = if in_turns { QpUse::RoundRobin } else { QpUse::Split };
+        let carriage = Carriage { qps, qp_use, message_bytes: 1e6 };
+        let ring = Collective { carriage, ..collective(kind, Ring, bytes, 2) };
+        assert_close(seconds(&roomy(servers, 1, rate), ring, group), sent(kind, n) * bytes / rate)?;
+    }
+}

@@ -1,0 +1,204 @@
+//! Lowering says who sends what to whom: bytes in all, coefficients, weights, latencies, and what it refuses.
+
+mod programs;
+mod shapes;
+
+use eastwest_engine::Error;
+use eastwest_engine::lower::{self, Phase};
+use eastwest_engine::program::Algorithm::{Direct, HierarchicalPipelined, HierarchicalStaged, RailRing, Ring};
+use eastwest_engine::program::Kind::{AllGather, AllReduce, AllToAll, Broadcast, ReduceScatter};
+use eastwest_engine::program::{Carriage, Collective, QpUse};
+use eastwest_engine::routing::{Balancing, Router, Topology};
+use programs::collective;
+use proptest::prelude::*;
+use shapes::{CABLE_PS, LeafSpine, NVLINK_PS, Network, PCIE_PS, leaf_spine};
+
+fn network(servers: u32, gpus: u32) -> Network {
+    leaf_spine(LeafSpine {
+        leaves: 1,
+        servers_per_leaf: servers,
+        gpus_per_server: gpus,
+        spines: 1,
+        links_per_pair: 1,
+        rate: 50e9,
+    })
+}
+
+fn lowered(network: &Network, collective: &Collective, group: &[u32]) -> eastwest_engine::Result<Vec<Phase>> {
+    let topology = Topology::new(&network.graph)?;
+    lower::demands(&Router::new(&topology, Balancing::Ecmp, true, 3), &network.gpus, collective, group)
+}
+
+fn cause(result: eastwest_engine::Result<Vec<Phase>>) -> String {
+    match result {
+        Err(Error::Program(cause)) => cause,
+        other => panic!("expected a program error, got {other:?}"),
+    }
+}
+
+/// Coefficient of a demand on the link from one node to another.
+fn on_link(network: &Network, phase: &Phase, demand: usize, from: u32, to: u32) -> f64 {
+    let link = (0..network.graph.links()).find(|&at| network.graph.src[at] == from && network.graph.dst[at] == to);
+    let (resources, coefficients) = phase.demands.row(demand);
+    // With ECMP every link is a resource of its own, in link order.
+    resources.iter().position(|&r| r as usize == link.unwrap()).map_or(0.0, |at| coefficients[at])
+}
+
+/// The leaf of a one-leaf network.
+fn leaf(network: &Network) -> u32 {
+    network.leaves[0]
+}
+
+proptest! {
+    #[test]
+    fn no_algorithm_moves_more_than_every_rank_lacks(
+        servers in 1u32..5, g in 1u32..5, channels in 1u32..4, bytes in 1e3f64..1e9,
+        kind in prop::sample::select(vec![AllReduce, AllGather, ReduceScatter, Broadcast, AllToAll]),
+        algorithm in prop::sample::select(vec![Ring, RailRing, Direct, HierarchicalStaged, HierarchicalPipelined]),
+    ) {
+        prop_assume!(kind != AllToAll || algorithm == Direct);
+        let n = servers * g;
+        let group: Vec<u32> = (0..n).collect();
+        let network = network(servers, g);
+        let what = collective(kind, algorithm, bytes, channels);
+        let moved: f64 = lowered(&network, &what, &group).unwrap().iter().map(|phase| phase.bytes).sum();
+        // All ranks but one part of each buffer must get it, and for an all-reduce also give it.
+        let expected = f64::from(n - 1) * bytes * if kind == AllReduce { 2.0 } else { 1.0 };
+        prop_assert!((moved - expected).abs() <= 1e-9 * expected, "moved {moved}, expected {expected}");
+
+        let topology = Topology::new(&network.graph).unwrap();
+        let router = Router::new(&topology, Balancing::Ecmp, true, 3);
+        let chunks = lower::chunks(&router, &network.gpus, &what, &group, 5).unwrap();
+        let in_chunks: f64 = chunks.bytes.iter().sum();
+        prop_assert!((in_chunks - expected).abs() <= 1e-9 * expected, "chunks move {in_chunks}, expected {expected}");
+    }
+}
+
+#[test]
+fn a_ring_channel_is_one_demand_over_all_its_edges() {
+    let network = network(4, 1);
+    let phases = lowered(&network, &collective(AllReduce, Ring, 8e6, 2), &[0, 2, 1, 3]).unwrap();
+    assert_eq!(phases.len(), 1);
+    assert_eq!(phases[0].demands.len(), 2);
+    assert_eq!(phases[0].demands.work, [6e6, 6e6], "2 (n-1)/n of the channel's 4 MB");
+    for nic in &network.nics {
+        assert_eq!(on_link(&network, &phases[0], 1, *nic, leaf(&network)), 1.0);
+        assert_eq!(on_link(&network, &phases[0], 1, leaf(&network), *nic), 1.0);
+    }
+}
+
+#[test]
+fn a_rail_ring_sends_over_each_nic_for_its_part_of_the_channels() {
+    let network = network(3, 2);
+    let phases = lowered(&network, &collective(AllGather, RailRing, 8e6, 4), &[0, 1, 2, 3, 4, 5]).unwrap();
+    for nic in &network.nics {
+        let sent: f64 = (0..4).map(|channel| on_link(&network, &phases[0], channel, *nic, leaf(&network))).sum();
+        let received: f64 = (0..4).map(|channel| on_link(&network, &phases[0], channel, leaf(&network), *nic)).sum();
+        assert_eq!((sent, received), (2.0, 2.0));
+    }
+}
+
+#[test]
+fn weight_counts_queue_pairs_in_use() {
+    let network = network(2, 1);
+    let in_turns = Carriage { qps: 8, qp_use: QpUse::RoundRobin, message_bytes: 1e6 };
+    let ring = |carriage, bytes| Collective { carriage, ..collective(AllGather, Ring, bytes, 2) };
+    let weight = |what| lowered(&network, &what, &[0, 1]).unwrap()[0].demands.weight.clone();
+    assert_eq!(weight(ring(Carriage { qp_use: QpUse::Split, ..in_turns }, 4e6)), [8.0, 8.0]);
+    // An edge has 1/2 of a channel's 6 MB: three messages.
+    assert_eq!(weight(ring(in_turns, 12e6)), [3.0, 3.0]);
+    let direct = Collective { carriage: in_turns, ..collective(AllGather, Direct, 12e6, 2) };
+    assert_eq!(weight(direct), [6.0, 6.0], "three messages in each of a pair's two channels");
+}
+
+#[test]
+fn a_ring_has_the_latency_of_its_steps() {
+    // GPU, PCIe, NIC, leaf, NIC, PCIe, GPU: four PCIe links and two cables.
+    let across = 4 * PCIE_PS + 2 * CABLE_PS;
+    let alone = network(3, 1);
+    let latency = |network, what, group: &[u32]| lowered(network, &what, group).unwrap()[0].demands.latency[0];
+    assert_eq!(latency(&alone, collective(AllReduce, Ring, 1e6, 1), &[0, 1, 2]), 4 * across);
+    assert_eq!(latency(&alone, collective(AllGather, Ring, 1e6, 1), &[0, 1, 2]), 2 * across);
+    assert_eq!(latency(&alone, collective(Broadcast, Ring, 1e6, 1), &[0, 1, 2]), 2 * across);
+    assert_eq!(latency(&alone, collective(AllToAll, Direct, 1e6, 1), &[0, 1, 2]), across);
+    // Two servers of two GPUs: two edges of each sort, their mean for each of three steps.
+    let paired = network(2, 2);
+    let mean = (2 * NVLINK_PS + across) / 2;
+    assert_eq!(latency(&paired, collective(AllGather, Ring, 1e6, 1), &[0, 1, 2, 3]), 3 * mean);
+}
+
+#[test]
+fn a_staged_hierarchy_is_three_phases_and_a_pipelined_one_is_one() {
+    let network = network(2, 2);
+    let staged = lowered(&network, &collective(AllReduce, HierarchicalStaged, 8e6, 2), &[0, 1, 2, 3]).unwrap();
+    let demands: Vec<usize> = staged.iter().map(|phase| phase.demands.len()).collect();
+    assert_eq!(demands, [4, 4, 4], "pairs inside; rails x channels; pairs inside");
+    let pipelined = lowered(&network, &collective(AllReduce, HierarchicalPipelined, 8e6, 2), &[0, 1, 2, 3]).unwrap();
+    assert_eq!(pipelined.len(), 1);
+    assert_eq!(pipelined[0].demands.len(), 4, "rails x channels");
+}
+
+#[test]
+fn nothing_to_send_is_no_phase() {
+    let network = network(2, 2);
+    for algorithm in [Ring, RailRing, Direct, HierarchicalStaged, HierarchicalPipelined] {
+        assert!(lowered(&network, &collective(AllReduce, algorithm, 0.0, 2), &[0, 1, 2, 3]).unwrap().is_empty());
+        assert!(lowered(&network, &collective(AllReduce, algorithm, 1e6, 2), &[3]).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn entries_of_zero_bytes_in_a_matrix_are_no_demands() {
+    let matrix = Some(vec![5.0, 1e6, 0.0, 0.0, 0.0, 2e6, 0.0, 0.0, 0.0]);
+    let uneven = Collective { matrix, ..collective(AllToAll, Direct, 0.0, 1) };
+    let phases = lowered(&network(3, 1), &uneven, &[0, 1, 2]).unwrap();
+    assert_eq!(phases[0].demands.work, [1e6, 2e6]);
+}
+
+#[test]
+fn a_hierarchy_needs_servers_of_equal_size() {
+    let cause = cause(lowered(&network(2, 2), &collective(AllReduce, HierarchicalStaged, 1e6, 1), &[0, 1, 2]));
+    assert!(cause.contains("the server of rank 0 has 2 and that of rank 2 has 1"), "{cause}");
+}
+
+#[test]
+fn an_all_to_all_is_direct() {
+    for algorithm in [Ring, RailRing, HierarchicalStaged, HierarchicalPipelined] {
+        let cause = cause(lowered(&network(2, 2), &collective(AllToAll, algorithm, 1e6, 1), &[0, 1, 2, 3]));
+        assert!(cause.contains("all-to-all is direct"), "{cause}");
+    }
+}
+
+#[test]
+fn sizes_that_do_not_fit_are_refused() {
+    let network = network(2, 1);
+    let refused = |what: Collective| cause(lowered(&network, &what, &[0, 1]));
+    let plain = collective(AllToAll, Direct, 1e6, 1);
+    assert!(refused(Collective { bytes: -1.0, ..plain.clone() }).contains("-1 bytes"));
+    assert!(refused(Collective { bytes: f64::NAN, ..plain.clone() }).contains("NaN bytes"));
+    assert!(refused(Collective { channels: 0, ..plain.clone() }).contains("no channels"));
+    assert!(refused(Collective { matrix: Some(vec![1.0; 3]), ..plain.clone() }).contains("needs 4"));
+    assert!(refused(Collective { matrix: Some(vec![-1.0; 4]), ..plain.clone() }).contains("-1 bytes"));
+    assert!(refused(Collective { matrix: Some(vec![1.0; 4]), kind: AllGather, ..plain.clone() }).contains("AllGather"));
+    let carriage = Carriage { qps: 0, qp_use: QpUse::Split, message_bytes: 1.0 };
+    assert!(refused(Collective { carriage, ..plain.clone() }).contains("no queue pairs"));
+    let carriage = Carriage { qps: 1, qp_use: QpUse::RoundRobin, message_bytes: 0.0 };
+    assert!(refused(Collective { carriage, ..plain }).contains("0 bytes"));
+}
+
+#[test]
+fn a_chunk_waits_for_what_it_passes_on() {
+    let network = network(3, 1);
+    let topology = Topology::new(&network.graph).unwrap();
+    let router = Router::new(&topology, Balancing::Ecmp, true, 3);
+    let ring = collective(AllGather, Ring, 6e6, 1);
+    // One slice: edge e makes step 0 as transfer 2e and step 1 as 2e + 1.
+    let chunks = lower::chunks(&router, &network.gpus, &ring, &[0, 1, 2], 1).unwrap();
+    assert_eq!(chunks.bytes, [2e6; 6]);
+    for edge in 0..3 {
+        assert!(chunks.after(2 * edge).is_empty());
+        let from_upstream = 2 * ((edge + 2) % 3) as u32;
+        assert!(chunks.after(2 * edge + 1).contains(&from_upstream));
+        assert!(chunks.after(2 * edge + 1).contains(&(2 * edge as u32)));
+    }
+}
