@@ -67,22 +67,23 @@ fn stacked<'py>(
 /// Runs `work` on a thread of its own while this one listens for Ctrl-C.
 fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send) -> PyResult<T> {
     let stop = AtomicBool::new(false);
-    let (done, finished) = mpsc::channel();
-    let mut signal = Ok(());
-    let result = std::thread::scope(|scope| {
-        let worker = scope.spawn(|| {
-            let _announces_the_end_even_of_a_panic = done;
-            work(&stop)
-        });
-        while py.detach(|| finished.recv_timeout(LISTEN)) == Err::<(), _>(RecvTimeoutError::Timeout) {
-            if signal.is_ok() {
-                signal = py.check_signals();
-                if signal.is_err() {
-                    stop.store(true, Ordering::Relaxed);
+    let (result, signal) = py.detach(|| {
+        let (done, finished) = mpsc::channel::<()>();
+        let stop = &stop;
+        std::thread::scope(|scope| {
+            let worker = scope.spawn(move || {
+                let _dropped_at_the_end_even_of_a_panic = done;
+                work(stop)
+            });
+            let mut signal = Ok(());
+            while finished.recv_timeout(LISTEN) == Err(RecvTimeoutError::Timeout) {
+                if signal.is_ok() {
+                    signal = Python::attach(|py| py.check_signals());
+                    stop.store(signal.is_err(), Ordering::Relaxed);
                 }
             }
-        }
-        worker.join()
+            (worker.join(), signal)
+        })
     });
     signal?;
     result.map_err(|_| EngineError::new_err("the engine stopped on an internal error; please report it"))

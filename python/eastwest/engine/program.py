@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from eastwest.workload import Collective, Compute, Operation, Step, in_order
 
-_NOBODY = np.empty(0, dtype=np.uint32)
+
+def _nobody() -> npt.NDArray[np.uint32]:
+    return np.empty(0, dtype=np.uint32)
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class NativeOp:
     kind: str = ""
     algorithm: str = ""
     channels: int = 1
-    members: npt.NDArray[np.uint32] = _NOBODY
+    members: npt.NDArray[np.uint32] = field(default_factory=_nobody)
     sizes: tuple[int, ...] = ()
     matrix: npt.NDArray[np.float64] | None = None
 
@@ -54,7 +56,7 @@ def _native(operation: Operation, after: list[int], queues: dict[str, int]) -> N
             kind=operation.kind,
             algorithm=operation.algorithm,
             channels=operation.channels,
-            members=np.concatenate(operation.groups).astype(np.uint32) if operation.groups else _NOBODY,
+            members=np.concatenate(operation.groups).astype(np.uint32) if operation.groups else _nobody(),
             sizes=tuple(len(group) for group in operation.groups),
             matrix=None if operation.matrix is None else np.ascontiguousarray(operation.matrix, dtype=np.float64),
         )

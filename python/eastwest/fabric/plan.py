@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from eastwest.catalog.entries import LinkLayer, Nic, Server, Switch
+from eastwest.errors import InputError
 
 Shape = Literal["single-switch", "leaf-spine", "fat-tree", "rail-optimized"]
 Tier = Literal["leaf", "spine", "core"]
@@ -24,7 +25,7 @@ CABLE_LENGTHS_M: Mapping[TierPair, float] = {"server-leaf": 5.0, "leaf-spine": 3
 """Assumed where a plan says nothing: within a row of racks, across a hall, between halls."""
 
 
-class FabricError(ValueError):
+class FabricError(InputError):
     """A plan that cannot be built, or a folder that holds no fabric.
 
     `field` names the entry at fault: "shape", "servers", "server", "nic", "link", "uplink", "technology", "switch",

@@ -1,0 +1,64 @@
+"""One case of a study: a workload, placed one way, on one fabric. From its runs to its row of the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eastwest.engine import Carriage, Fidelity, Network, Run
+from eastwest.study import bottleneck, cost, load
+from eastwest.study.result import Row
+from eastwest.workload import Step
+
+
+@dataclass(frozen=True)
+class Case:
+    """Which combination it is."""
+
+    fabric: str
+    cluster: str
+    workload: str
+    placement: str
+    fidelity: Fidelity
+
+
+def row(
+    case: Case, network: Network, step: Step, carriage: Carriage, run: Run, ideal: Run, gpu_hour: tuple[float | None, str]
+) -> Row:
+    """The case's row: medians and 95th percentiles over the draws of `run`, beside the bound in `ideal`.
+
+    Communication and its exposed part are those of the slowest rank; idleness is the mean over ranks, since that is
+    what is paid for.
+    """
+    slowest = run.communication_s.max(axis=1, initial=0.0)
+    exposed = run.exposed_s.max(axis=1, initial=0.0)
+    step_s, communication_s, exposed_s = (float(np.median(values)) for values in (run.step_s, slowest, exposed))
+    busy = run.compute_s.mean(axis=1)
+    idle_share = float(np.median(1.0 - busy / np.maximum(run.step_s, np.finfo(float).tiny)))
+    ideal_s = float(ideal.communication_s.max(initial=0.0))
+    price, currency = gpu_hour
+    return Row(
+        fabric=case.fabric,
+        cluster=case.cluster,
+        workload=case.workload,
+        placement=case.placement,
+        fidelity=case.fidelity,
+        step_s=step_s,
+        step_p95_s=float(np.percentile(run.step_s, 95)),
+        compute_s=float(np.median(busy)),
+        communication_s=communication_s,
+        communication_p95_s=float(np.percentile(slowest, 95)),
+        overlapped_s=max(communication_s - exposed_s, 0.0),
+        exposed_s=exposed_s,
+        exposed_p95_s=float(np.percentile(exposed, 95)),
+        exposed_share=exposed_s / step_s if step_s else 0.0,
+        gpu_idle_share=idle_share,
+        ideal_communication_s=ideal_s,
+        ideal_step_s=float(np.median(ideal.step_s)),
+        closeness=min(ideal_s / communication_s, 1.0) if communication_s else 1.0,
+        bottleneck=bottleneck.name(network, run, carriage),
+        tiers=load.by_tier(network, run),
+        cost=cost.of_idleness(step.ranks, idle_share, price, currency),
+        draws=len(run.step_s),
+    )

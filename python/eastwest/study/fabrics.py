@@ -1,0 +1,82 @@
+"""From the study file's fabrics to built ones, with mistakes told at the line that caused them."""
+
+from __future__ import annotations
+
+from eastwest import fabric as fabrics
+from eastwest.engine import Carriage
+from eastwest.errors import InputError
+from eastwest.fabric import Fabric, FabricError, FabricPlan
+from eastwest.spec import Study
+
+
+def plan(study: Study, name: str, cluster: str) -> FabricPlan:
+    """What `eastwest.fabric` is asked to build for one fabric of the study, joined to one of its clusters."""
+    asked, catalog = study.fabrics[name], study.catalog_entries()
+    return FabricPlan(
+        name=name,
+        shape=asked.shape,
+        servers=study.clusters[cluster].servers,
+        server=study.server(cluster),
+        nic=study.nic(name, cluster),
+        link_layer=catalog.link_layer(asked.technology),
+        link_bps=asked.link,
+        switches={tier: catalog.switch(switch) for tier, switch in asked.switch.items()},
+        uplink_bps=asked.uplink,
+        breakout=asked.breakout,
+        servers_per_unit=asked.servers_per_unit,
+        tiers=asked.tiers,
+        oversubscription=asked.oversubscription,
+        cable_lengths_m=asked.cables,
+    )
+
+
+def build(study: Study, name: str, cluster: str) -> Fabric:
+    """One fabric of the study, joined to one of its clusters.
+
+    Raises:
+        StudyError: it cannot be built; names the line at fault.
+    """
+    try:
+        return fabrics.build(plan(study, name, cluster))
+    except FabricError as error:
+        at = ("clusters", cluster) if error.field in ("servers", "server") else ("fabrics", name)
+        raise study.error_at((*at, error.field), f"fabric {name!r} cannot be built: {error.message}") from None
+
+
+def build_fabric(study: Study, name: str, cluster: str | None = None) -> Fabric:
+    """One fabric of the study by name.
+
+    Raises:
+        InputError: there is no such fabric or cluster, or the fabric joins several clusters and none is named.
+        StudyError: it cannot be built; names the line at fault.
+    """
+    from eastwest.document import nearest
+
+    if name not in study.fabrics:
+        guess = nearest(name, tuple(study.fabrics))
+        meant = f"; did you mean {guess!r}?" if guess else ""
+        raise InputError(f"{study.file}: no fabric {name!r}{meant} (it has: {', '.join(study.fabrics)})")
+    clusters = study.clusters_of(name)
+    if cluster is None and len(clusters) > 1:
+        raise InputError(f"{study.file}: fabric {name!r} joins {', '.join(clusters)}: name one with --cluster")
+    if cluster is not None and cluster not in clusters:
+        raise InputError(f"{study.file}: fabric {name!r} joins {', '.join(clusters)}, not {cluster!r}")
+    return build(study, name, cluster or clusters[0])
+
+
+def carriage(study: Study, name: str) -> Carriage:
+    """How connections cross a fabric of the study."""
+    asked = study.fabrics[name]
+    return Carriage(asked.balancing, asked.qps, asked.qp_use, asked.message, asked.hash_seeds)
+
+
+def cautions(study: Study, name: str, cluster: str) -> list[str]:
+    """What to warn of: a NIC that cannot take packets out of order where the fabric reorders them."""
+    asked, nic = study.fabrics[name], study.nic(name, cluster)
+    if asked.balancing not in ("spray", "adaptive") or nic.places_out_of_order:
+        return []
+    loss = "takes every gap for a loss and sends again from there" if nic.retransmission == "go-back-n" else "reorders"
+    return [
+        f"fabric {name}: {asked.balancing} delivers packets out of order, and {nic.name} cannot place them so "
+        f"({nic.retransmission}: it {loss}); the figures assume a NIC that can"
+    ]

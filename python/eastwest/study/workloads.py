@@ -1,0 +1,78 @@
+"""From the study file's workloads to steps that the engine runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from eastwest import spec
+from eastwest import workload as workloads
+from eastwest.engine import Run
+from eastwest.study.measured import Unsolvable, message_bytes
+from eastwest.workload import Collective, Compute, Groups, Measured, Operation, SendRecv, Step
+
+
+def groups(asked: spec.Group, ranks: int) -> Groups:
+    """The groups of ranks that the study asks for."""
+    return workloads.all_ranks(ranks) if asked.size is None else workloads.strided(ranks, asked.size, asked.stride)
+
+
+def measured(asked: spec.Measured, ranks: int) -> Measured:
+    """The measured step, on `ranks` ranks."""
+    collective = asked.collective
+    return Measured(
+        asked.step,
+        asked.exposed,
+        asked.communication_s,
+        collective.kind,
+        collective.resolved_algorithm,
+        collective.resolved_channels,
+        groups(collective.group, ranks),
+        ranks,
+    )
+
+
+def solved_bytes(study: spec.Study, name: str, ranks: int, simulate: Callable[[Step], Run]) -> float:
+    """Message size of a measured workload; `simulate` runs a step where it was measured.
+
+    Raises:
+        StudyError: the time measured cannot be met; names the line.
+    """
+    asked = study.workloads[name]
+    assert isinstance(asked, spec.Measured)
+    workload = measured(asked, ranks)
+    try:
+        return message_bytes(workload, lambda size: simulate(workload.step(size)))
+    except Unsolvable as error:
+        raise study.error_at(("workloads", name, "exposed"), f"workload {name!r}: {error}") from None
+
+
+def listed(asked: spec.Operations, ranks: int) -> Step:
+    """The step that a list of operations describes, on `ranks` ranks."""
+    return Step(ranks, tuple(_operation(operation, ranks) for operation in asked.operations), asked.overlap_slowdown)
+
+
+def _operation(
+    asked: spec.ComputeOperation | spec.CollectiveOperation | spec.SendRecvOperation, ranks: int
+) -> Operation:
+    if isinstance(asked, spec.ComputeOperation):
+        return Compute(asked.name, asked.compute, asked.after)
+    if isinstance(asked, spec.SendRecvOperation):
+        pairs = asked.send_recv.pairs
+        numbers = (
+            workloads.shift(ranks, asked.send_recv.shift or 0) if pairs is None else np.array(pairs, dtype=np.uint32)
+        )
+        return SendRecv(asked.name, asked.bytes, numbers, asked.queue, asked.after)
+    return Collective(
+        asked.name,
+        asked.collective,
+        asked.bytes or 0.0,
+        # a broadcast goes out from the first rank of its group
+        tuple(np.roll(group, -asked.root) for group in groups(asked.group, ranks)),
+        asked.resolved_algorithm,
+        asked.resolved_channels,
+        None if asked.matrix is None else np.array(asked.matrix, dtype=np.float64),
+        asked.queue,
+        asked.after,
+    )
