@@ -4,7 +4,7 @@
 """
 
 from eastwest.spec.fabrics import Cluster, Fabric
-from eastwest.spec.load import bundled_studies, load, loads
+from eastwest.spec.load import bundled_studies, from_mapping, load, loads
 from eastwest.spec.schema import json_schema
 from eastwest.spec.start import starting_file, write_starting_file
 from eastwest.spec.study import Prices, Study, StudyError
@@ -38,6 +38,7 @@ __all__ = [
     "Study",
     "StudyError",
     "bundled_studies",
+    "from_mapping",
     "json_schema",
     "load",
     "loads",

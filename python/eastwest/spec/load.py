@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,14 @@ def loads(text: str | bytes, file: str = "study", folder: Path | None = None) ->
         raise
     except MistakesError as error:
         raise StudyError(error.mistakes) from None
+
+
+def from_mapping(data: Mapping[str, Any], folder: Path | None = None) -> Study:
+    """The study of plain values, with the keys of a study file; `folder` is where files that it names lie.
+
+    Raises `StudyError` with every mistake in it.
+    """
+    return _study(Document("study", dict(data)), folder)
 
 
 def _find(name: str | Path) -> tuple[Document, Path | None]:

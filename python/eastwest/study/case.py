@@ -24,7 +24,13 @@ class Case:
 
 
 def row(
-    case: Case, network: Network, step: Step, carriage: Carriage, run: Run, ideal: Run, gpu_hour: tuple[float | None, str]
+    case: Case,
+    network: Network,
+    step: Step,
+    carriage: Carriage,
+    run: Run,
+    ideal: Run,
+    gpu_hour: tuple[float | None, str],
 ) -> Row:
     """The case's row: medians and 95th percentiles over the draws of `run`, beside the bound in `ideal`.
 

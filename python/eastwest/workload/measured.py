@@ -39,8 +39,6 @@ class Measured:
         if overlapped_s > 0:
             operations.append(Compute(OVERLAPPED, overlapped_s, after=(COMPUTE,)))
         operations.append(
-            Collective(
-                EXCHANGE, self.kind, message_bytes, self.groups, self.algorithm, self.channels, after=(COMPUTE,)
-            )
+            Collective(EXCHANGE, self.kind, message_bytes, self.groups, self.algorithm, self.channels, after=(COMPUTE,))
         )
         return Step(self.ranks, tuple(operations))
