@@ -130,5 +130,6 @@ class Network:
         seed: int = 0,
     ) -> Floats:
         """Max-min fair rates, bit/s of payload, of connections from one GPU node to another that all run at once."""
-        arrays = (np.ascontiguousarray(nodes, dtype=np.uint32) for nodes in (from_gpu, to_gpu))
-        return self._native.max_min(*arrays, carriage, seed) * BITS
+        sender, receiver = (np.ascontiguousarray(nodes, dtype=np.uint32) for nodes in (from_gpu, to_gpu))
+        rates: Floats = self._native.max_min(sender, receiver, carriage, seed) * BITS
+        return rates

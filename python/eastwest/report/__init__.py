@@ -14,7 +14,7 @@ from eastwest.study.result import StudyResult, replacing, to_json, write_parquet
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["fabric_table", "html", "table", "to_json", "write_all", "write_html"]
+__all__ = ["catalog_table", "fabric_table", "html", "table", "to_json", "write_all", "write_html"]
 
 
 def table(result: StudyResult) -> RenderableType:
@@ -29,6 +29,13 @@ def fabric_table(summary: dict[str, Any]) -> RenderableType:
     from eastwest.report.inventory import inventory
 
     return inventory(summary)
+
+
+def catalog_table(listing: list[dict[str, Any]]) -> RenderableType:
+    """Give catalogue entries, as `Catalog.listing` makes them, for a terminal: one alone with its sources."""
+    from eastwest.report.parts import parts
+
+    return parts(listing)
 
 
 def html(result: StudyResult) -> str:

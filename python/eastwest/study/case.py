@@ -23,15 +23,15 @@ class Case:
     fidelity: Fidelity
 
 
-def row(
-    case: Case,
-    network: Network,
-    step: Step,
-    carriage: Carriage,
-    run: Run,
-    ideal: Run,
-    gpu_hour: tuple[float | None, str],
-) -> Row:
+@dataclass(frozen=True)
+class Price:
+    """What an idle GPU costs an hour; `amount` is None where the study names no price."""
+
+    amount: float | None = None
+    currency: str = ""
+
+
+def row(case: Case, network: Network, step: Step, carriage: Carriage, run: Run, ideal: Run, gpu_hour: Price) -> Row:
     """The case's row: medians and 95th percentiles over the draws of `run`, beside the bound in `ideal`.
 
     Communication and its exposed part are those of the slowest rank; idleness is the mean over ranks, since that is
@@ -43,7 +43,6 @@ def row(
     busy = run.compute_s.mean(axis=1)
     idle_share = float(np.median(1.0 - busy / np.maximum(run.step_s, np.finfo(float).tiny)))
     ideal_s = float(ideal.communication_s.max(initial=0.0))
-    price, currency = gpu_hour
     return Row(
         fabric=case.fabric,
         cluster=case.cluster,
@@ -65,6 +64,6 @@ def row(
         closeness=min(ideal_s / communication_s, 1.0) if communication_s else 1.0,
         bottleneck=bottleneck.name(network, run, carriage),
         tiers=load.by_tier(network, run),
-        cost=cost.of_idleness(step.ranks, idle_share, price, currency),
+        cost=cost.of_idleness(step.ranks, idle_share, gpu_hour.amount, gpu_hour.currency),
         draws=len(run.step_s),
     )

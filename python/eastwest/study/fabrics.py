@@ -25,7 +25,7 @@ def plan(study: Study, name: str, cluster: str) -> FabricPlan:
         breakout=asked.breakout,
         servers_per_unit=asked.servers_per_unit,
         tiers=asked.tiers,
-        oversubscription=asked.oversubscription,
+        oversubscription={tier: asked.oversubscription[tier] for tier in asked.oversubscription},
         cable_lengths_m=asked.cables,
     )
 

@@ -14,7 +14,7 @@ from eastwest.engine import Carriage, Fidelity, Network, Run
 from eastwest.fabric import place, summary
 from eastwest.spec import Placement, Study
 from eastwest.study import case, fabrics, notes, workloads
-from eastwest.study.case import Case
+from eastwest.study.case import Case, Price
 from eastwest.study.result import FabricFacts, Row, StudyResult
 from eastwest.study.sketch import sketch
 from eastwest.workload import Step
@@ -67,7 +67,7 @@ class _Join:
             seeds=self._seeds(),
             wall_s=time.perf_counter() - began,
             engine_s=self.engine_s,
-            notes=notes.sentences(rows, remarks, self.sizes),
+            notes=notes.sentences(remarks, self.sizes),
             sources=notes.sources(self.study),
             tolerance=self.study.tolerance,
         )
@@ -86,7 +86,7 @@ class _Join:
         ideal = self._simulate(network, step, gpus, carriage, "ideal")
         found = ideal if each.fidelity == "ideal" else self._simulate(network, step, gpus, carriage, "fluid")
         money = self.study.money
-        price = (None, "") if money is None else (money.gpu_hour.amount, money.gpu_hour.currency)
+        price = Price() if money is None else Price(money.gpu_hour.amount, money.gpu_hour.currency)
         return (
             case.row(each, network, step, carriage, found, ideal, price),
             notes.remark(each, network, found),

@@ -19,7 +19,7 @@ CLOSE_ENOUGH = 1e-6
 MOST_RUNS = 12
 
 
-class Unsolvable(ValueError):
+class UnsolvableError(ValueError):
     """No message size gives the measured time on the fabric that it was measured on."""
 
 
@@ -34,14 +34,14 @@ def message_bytes(workload: Measured, simulate: Callable[[float], Run]) -> float
     """Buffer bytes of each rank for which `simulate` gives the measured exchange.
 
     Raises:
-        Unsolvable: the exchange was measured shorter than its latency alone.
+        UnsolvableError: the exchange was measured shorter than its latency alone.
     """
     target = workload.communication_s
     if target == 0.0:
         return 0.0
     low, low_s = 0.0, exchange_s(workload, simulate(1.0))
     if low_s >= target:
-        raise Unsolvable(
+        raise UnsolvableError(
             f"an exchange of one byte takes {low_s:.3g} s there already, more than the {target:.3g} s measured"
         )
     size = FIRST_GUESS_BYTES
@@ -52,4 +52,4 @@ def message_bytes(workload: Measured, simulate: Callable[[float], Run]) -> float
         slope = (took - low_s) / (size - low)
         low, low_s = size, took
         size = max(size + (target - took) / slope, 1.0)
-    raise Unsolvable(f"no message size was found that takes {target:.3g} s; the nearest took {took:.3g} s")
+    raise UnsolvableError(f"no message size was found that takes {target:.3g} s; the nearest took {took:.3g} s")

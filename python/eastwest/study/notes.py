@@ -9,7 +9,6 @@ from eastwest.engine import Network, Run
 from eastwest.spec import Study
 from eastwest.study import load
 from eastwest.study.case import Case
-from eastwest.study.result import Row
 from eastwest.units import format_size
 
 HARDLY = 0.10
@@ -29,7 +28,7 @@ def remark(case: Case, network: Network, run: Run) -> Remark:
     return Remark(case, load.crossing_share(network, run))
 
 
-def sentences(rows: Sequence[Row], remarks: Sequence[Remark], sizes: Mapping[str, float]) -> tuple[str, ...]:
+def sentences(remarks: Sequence[Remark], sizes: Mapping[str, float]) -> tuple[str, ...]:
     """One sentence for each measured size, and one for each workload and placement on what crosses the spine."""
     solved = [
         f"{workload}: an exchange buffer of {format_size(size)} on each rank gives the measured time."
@@ -38,10 +37,10 @@ def sentences(rows: Sequence[Row], remarks: Sequence[Remark], sizes: Mapping[str
     groups: dict[tuple[str, str], list[Remark]] = {}
     for each in remarks:
         groups.setdefault((each.case.workload, each.case.placement), []).append(each)
-    return tuple(solved + [text for key, group in groups.items() if (text := _crossing(*key, group, rows))])
+    return tuple(solved + [text for key, group in groups.items() if (text := _crossing(*key, group))])
 
 
-def _crossing(workload: str, placement: str, group: Sequence[Remark], rows: Sequence[Row]) -> str:
+def _crossing(workload: str, placement: str, group: Sequence[Remark]) -> str:
     shares = [each.crossing_share for each in group if each.crossing_share is not None]
     if not shares:
         return ""

@@ -9,7 +9,7 @@ import numpy as np
 from eastwest import spec
 from eastwest import workload as workloads
 from eastwest.engine import Run
-from eastwest.study.measured import Unsolvable, message_bytes
+from eastwest.study.measured import UnsolvableError, message_bytes
 from eastwest.workload import Collective, Compute, Groups, Measured, Operation, SendRecv, Step
 
 
@@ -44,7 +44,7 @@ def solved_bytes(study: spec.Study, name: str, ranks: int, simulate: Callable[[S
     workload = measured(asked, ranks)
     try:
         return message_bytes(workload, lambda size: simulate(workload.step(size)))
-    except Unsolvable as error:
+    except UnsolvableError as error:
         raise study.error_at(("workloads", name, "exposed"), f"workload {name!r}: {error}") from None
 
 
