@@ -19,9 +19,10 @@ pub struct Outcome {
     pub exposed: Vec<Picoseconds>,
     /// For each link: payload bytes carried; links of one resource carry equal shares.
     pub link_bytes: Vec<f64>,
-    /// For each link: the most flows (queue pairs) that one operation, all its groups together, had on it in one phase. A
-    /// connection's flows count by the share of its bytes that crosses: exact where queue pairs carry equal shares and
-    /// each takes one path, the expected number where they are sprayed.
+    /// For each link: the most flows (queue pairs) that one operation, all its groups together, had on it in one phase.
+    /// A connection's flows count by the share of its bytes that crosses: exact where queue pairs carry equal shares
+    /// and each takes one path, the expected number where they are sprayed. (Inside a server a pipelined hierarchy's
+    /// flows count by their bytes too.)
     pub link_flows: Vec<f64>,
     /// For each link: seconds in which its resource limited the demand that was then expected to finish last (see
     /// [`crate::fluid::Fluid::limiting`]), in full for each link of the resource: the claim to be the bottleneck.

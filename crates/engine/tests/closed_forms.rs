@@ -72,7 +72,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn ring_over_nics((servers, group) in scattered(), kind in reducing(), rate in RATES, bytes in BYTES, channels in 1u32..9) {
+    fn ring_over_nics(
+        (servers, group) in scattered(), kind in reducing(), rate in RATES, bytes in BYTES, channels in 1u32..9
+    ) {
         let n = group.len() as u32;
         let found = seconds(&roomy(servers, 1, rate), collective(kind, Ring, bytes, channels), group);
         assert_close(found, sent(kind, n) * bytes / rate)?;
@@ -86,7 +88,8 @@ proptest! {
 
     #[test]
     fn rings_inside_a_server_run_at_nvlink_rate(
-        group in (2u32..9).prop_flat_map(|n| group(8, n)), kind in reducing(), is_rail in any::<bool>(), bytes in BYTES, channels in 1u32..9
+        group in (2u32..9).prop_flat_map(|n| group(8, n)), kind in reducing(), is_rail in any::<bool>(),
+        bytes in BYTES, channels in 1u32..9
     ) {
         let n = group.len() as u32;
         let algorithm = if is_rail { RailRing } else { Ring };
@@ -95,7 +98,9 @@ proptest! {
     }
 
     #[test]
-    fn rail_ring_uses_every_nic(servers in 2u32..9, g in 1u32..5, turns in 1u32..4, kind in reducing(), rate in RATES, bytes in BYTES) {
+    fn rail_ring_uses_every_nic(
+        servers in 2u32..9, g in 1u32..5, turns in 1u32..4, kind in reducing(), rate in RATES, bytes in BYTES
+    ) {
         // Of the channels through a GPU one in g leaves by its NIC; the others go on over NVLink.
         let (n, rails) = (servers * g, f64::from(g));
         let found = seconds(&roomy(servers, g, rate), collective(kind, RailRing, bytes, g * turns), (0..n).collect());
@@ -104,7 +109,9 @@ proptest! {
     }
 
     #[test]
-    fn rail_ring_broadcast_uses_every_nic(servers in 2u32..9, g in 1u32..5, turns in 1u32..4, rate in RATES, bytes in BYTES) {
+    fn rail_ring_broadcast_uses_every_nic(
+        servers in 2u32..9, g in 1u32..5, turns in 1u32..4, rate in RATES, bytes in BYTES
+    ) {
         let group = (0..servers * g).collect();
         let found = seconds(&roomy(servers, g, rate), collective(Broadcast, RailRing, bytes, g * turns), group);
         assert_close(found, bytes / (f64::from(g) * rate))?;
@@ -112,7 +119,8 @@ proptest! {
 
     #[test]
     fn direct_over_nics(
-        (servers, group) in scattered(), kind in prop::sample::select(vec![AllReduce, AllGather, ReduceScatter, AllToAll]), rate in RATES, bytes in BYTES, channels in 1u32..9
+        (servers, group) in scattered(), kind in prop_oneof![reducing(), Just(AllToAll)], rate in RATES,
+        bytes in BYTES, channels in 1u32..9
     ) {
         let n = group.len() as u32;
         let found = seconds(&roomy(servers, 1, rate), collective(kind, Direct, bytes, channels), group);
@@ -127,15 +135,19 @@ proptest! {
     }
 
     #[test]
-    fn all_to_all_leaves_the_server_for_other_servers_only(servers in 2u32..5, g in 2u32..5, rate in RATES, bytes in BYTES) {
-        let n = f64::from(servers * g);
-        let found = seconds(&roomy(servers, g, rate), collective(AllToAll, Direct, bytes, 1), (0..servers * g).collect());
+    fn all_to_all_leaves_the_server_for_other_servers_only(
+        servers in 2u32..5, g in 2u32..5, rate in RATES, bytes in BYTES
+    ) {
+        let (group, n) = ((0..servers * g).collect(), f64::from(servers * g));
+        let found = seconds(&roomy(servers, g, rate), collective(AllToAll, Direct, bytes, 1), group);
         let (inside, outside) = (f64::from(g - 1) / n, (n - f64::from(g)) / n);
         assert_close(found, (outside * bytes / rate).max(inside * bytes / NVLINK))?;
     }
 
     #[test]
-    fn uneven_all_to_all_waits_for_its_busiest_nic(matrix in prop::collection::vec(prop_oneof![Just(0.0), 1e6f64..1e9], 25), rate in RATES) {
+    fn uneven_all_to_all_waits_for_its_busiest_nic(
+        matrix in prop::collection::vec(prop_oneof![Just(0.0), 1e6f64..1e9], 25), rate in RATES
+    ) {
         let sums = (0..5).flat_map(|at| {
             let sent = (0..5).filter(|&to| to != at).map(|to| matrix[at * 5 + to]).sum::<f64>();
             let received = (0..5).filter(|&from| from != at).map(|from| matrix[from * 5 + at]).sum::<f64>();
@@ -144,32 +156,42 @@ proptest! {
         let busiest = sums.fold(0.0, f64::max);
         let all_to_all = Collective { matrix: Some(matrix.clone()), ..collective(AllToAll, Direct, 0.0, 1) };
         let found = seconds(&roomy(5, 1, rate), all_to_all, (0..5).collect());
-        // The busiest NIC bounds it; max-min sharing need not keep that NIC busy throughout, so only the bound is closed.
+        // The pair that ends last always has its sender's or its receiver's NIC full, so twice the busiest is enough.
         prop_assert!(found >= busiest / rate * 0.999 && found <= 2.0 * busiest / rate * 1.001);
     }
 
     #[test]
     fn hierarchies_add_their_stages_or_take_the_slowest(
-        servers in 2u32..6, g in 1u32..6, channels in 1u32..4, rate in RATES, bytes in BYTES,
-        kind in prop::sample::select(vec![AllReduce, AllGather, ReduceScatter, Broadcast]), is_optimized in any::<bool>()
+        servers in 2u32..6, g in 1u32..6, channels in 1u32..4, rate in 10e9..190e9, bytes in BYTES,
+        kind in prop_oneof![reducing(), Just(Broadcast)], is_optimized in any::<bool>()
     ) {
         let n = servers * g;
         let between = if kind == Broadcast { 1.0 } else { sent(kind, servers) } * bytes / f64::from(g) / rate;
-        let inside = f64::from(g - 1) / f64::from(g) * bytes / NVLINK * if matches!(kind, AllReduce | Broadcast) { 2.0 } else { 1.0 };
+        let turns = if matches!(kind, AllReduce | Broadcast) { 2.0 } else { 1.0 };
+        let inside = turns * f64::from(g - 1) / f64::from(g) * bytes / NVLINK;
         let network = if is_optimized {
-            let size = LeafSpine { leaves: g, servers_per_leaf: servers, gpus_per_server: g, spines: 1, links_per_pair: 1, rate };
-            without_latency(rail_optimized(size))
+            without_latency(rail_optimized(LeafSpine {
+                leaves: g,
+                servers_per_leaf: servers,
+                gpus_per_server: g,
+                spines: 1,
+                links_per_pair: 1,
+                rate,
+            }))
         } else {
             roomy(servers, g, rate)
         };
-        let time = |algorithm: Algorithm| seconds(&network, collective(kind, algorithm, bytes, channels), (0..n).collect());
+        let time = |algorithm: Algorithm| {
+            seconds(&network, collective(kind, algorithm, bytes, channels), (0..n).collect())
+        };
         assert_close(time(HierarchicalStaged), inside + between)?;
         assert_close(time(HierarchicalPipelined), inside.max(between))?;
     }
 
     #[test]
     fn queue_pairs_change_nothing_without_contention(
-        (servers, group) in scattered(), kind in reducing(), rate in RATES, bytes in BYTES, qps in 1u32..9, in_turns in any::<bool>()
+        (servers, group) in scattered(), kind in reducing(), rate in RATES, bytes in BYTES, qps in 1u32..9,
+        in_turns in any::<bool>()
     ) {
         let n = group.len() as u32;
         let qp_use = if in_turns { QpUse::RoundRobin } else { QpUse::Split };

@@ -4,7 +4,7 @@ mod programs;
 mod shapes;
 
 use eastwest_engine::Error;
-use eastwest_engine::lower::{self, Phase};
+use eastwest_engine::lower::{self, ChunkGraph, Phase, WINDOW};
 use eastwest_engine::program::Algorithm::{Direct, HierarchicalPipelined, HierarchicalStaged, RailRing, Ring};
 use eastwest_engine::program::Kind::{AllGather, AllReduce, AllToAll, Broadcast, ReduceScatter};
 use eastwest_engine::program::{Carriage, Collective, QpUse};
@@ -201,4 +201,47 @@ fn a_chunk_waits_for_what_it_passes_on() {
         assert!(chunks.after(2 * edge + 1).contains(&from_upstream));
         assert!(chunks.after(2 * edge + 1).contains(&(2 * edge as u32)));
     }
+}
+
+/// Chunks of a collective on four servers of two GPUs.
+fn chunked(what: &Collective, group: &[u32], slices: u32) -> ChunkGraph {
+    let network = network(4, 2);
+    let topology = Topology::new(&network.graph).unwrap();
+    let router = Router::new(&topology, Balancing::Ecmp, true, 3);
+    lower::chunks(&router, &network.gpus, what, group, slices).unwrap()
+}
+
+#[test]
+fn a_chain_passes_slices_on_and_does_not_run_ahead_of_the_window() {
+    let chunks = chunked(&collective(Broadcast, Ring, 6e6, 1), &[0, 2, 4], 6);
+    assert_eq!(chunks.len(), 12, "two edges of six slices");
+    for slice in 0..6 {
+        assert!(chunks.after(6 + slice).contains(&(slice as u32)), "the second edge sends what the first has brought");
+    }
+    assert_eq!(WINDOW, 4);
+    assert_eq!(chunks.after(3), [2]);
+    assert_eq!(chunks.after(4), [3, 6], "four slices later the first must have been passed on");
+}
+
+#[test]
+fn a_pipelined_hierarchy_reduces_a_slice_before_it_takes_the_rail() {
+    let chunks = chunked(&collective(ReduceScatter, HierarchicalPipelined, 8e6, 1), &[0, 1, 2, 3], 1);
+    // Each rail: two edges inside the servers, then a ring of two.
+    assert_eq!(chunks.len(), 8);
+    for rail in [0, 4] {
+        let rail_ranks: Vec<u32> = (rail..rail + 2).map(|at| chunks.lanes[at].to).collect();
+        for (server, &rank) in rail_ranks.iter().enumerate() {
+            assert_eq!(chunks.lanes[rail + 2 + server].from, rank);
+            assert_eq!(chunks.after(rail + 2 + server), [(rail + server) as u32]);
+        }
+    }
+}
+
+#[test]
+fn a_phase_waits_for_all_of_the_one_before() {
+    let chunks = chunked(&collective(AllReduce, Direct, 4e6, 1), &[0, 2], 1);
+    // Two transfers, a join, two transfers.
+    assert_eq!(chunks.lane, [Some(0), Some(1), None, Some(2), Some(3)]);
+    assert_eq!(chunks.after(2), [0, 1]);
+    assert_eq!((chunks.after(3), chunks.after(4)), (&[2][..], &[2][..]));
 }

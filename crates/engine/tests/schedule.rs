@@ -96,7 +96,10 @@ fn two_jobs_share_a_link_and_the_longer_one_has_it_alone_in_the_end() {
     assert_time(out.op_end[1], 4.0 * GB_S);
     let up = link(&net, net.leaves[0], net.spines[0]);
     assert!((out.link_bytes[up] / (4.0 * GB) - 1.0).abs() < 1e-9);
-    assert!(out.link_limiting[up] >= 2.0 * GB_S - 1e-9, "alone until the first ends; then the NIC is as much of a limit");
+    assert!(
+        out.link_limiting[up] >= 2.0 * GB_S - 1e-9,
+        "alone until the first ends; then the NIC is as much of a limit"
+    );
     assert_eq!(out.link_flows[up], 1.0, "each operation puts one flow there");
 }
 
@@ -130,7 +133,9 @@ fn path_latency_comes_after_the_last_byte() {
 
 proptest! {
     #[test]
-    fn overlap_stretches_compute_while_data_moves(slowdown in 1.0f64..3.0, work in 0.001f64..0.1, gigabytes in 0.1f64..4.0) {
+    fn overlap_stretches_compute_while_data_moves(
+        slowdown in 1.0f64..3.0, work in 0.001f64..0.1, gigabytes in 0.1f64..4.0
+    ) {
         let net = network(2, 2);
         let ops = vec![compute(work, &[]), send(1, &[(0, 1)], gigabytes * GB, &[])];
         let program = Program { overlap_slowdown: slowdown, ..program(&net.gpus, ops) };
@@ -138,7 +143,8 @@ proptest! {
         let out = run(&topology, &program, &SPRAYED, 0).unwrap();
         let moving = gigabytes * GB_S;
         // While data moves, 1/slowdown of a second of work is done in each second.
-        let computing = if work * slowdown <= moving { work * slowdown } else { work + moving * (1.0 - 1.0 / slowdown) };
+        let is_hidden = work * slowdown <= moving;
+        let computing = if is_hidden { work * slowdown } else { work + moving * (1.0 - 1.0 / slowdown) };
         assert_time(out.compute[0], computing);
         assert_time(out.compute[2], work);
         assert_time(out.communication[0], moving);
@@ -158,7 +164,10 @@ proptest! {
             let kind = [Kind::AllReduce, Kind::AllGather, Kind::ReduceScatter][groups_at as usize];
             listed.push(match what {
                 0 => compute(size * GB_S, &after),
-                queue => over(queue, groups[groups_at as usize].clone(), collective(kind, Algorithm::Ring, size * GB, 2), &after),
+                queue => {
+                    let ring = collective(kind, Algorithm::Ring, size * GB, 2);
+                    over(queue, groups[groups_at as usize].clone(), ring, &after)
+                }
             });
         }
         let together = outcome(&net.graph, &net.gpus, listed.clone(), &options(Balancing::Ecmp)).unwrap();

@@ -1,8 +1,14 @@
 //! Strands to a graph of chunks: transfers, each waiting for others to end. For engines that move data piece by piece.
 //!
 //! Every edge carries its bytes as slices, in order. A rank passes a slice on once it has arrived, and like NCCL's
-//! receive buffers it holds at most [`WINDOW`] slices that it has not passed on: whoever feeds it waits. That window is what keeps
-//! the edges of a strand together, and so what makes one demand of one rate of them.
+//! receive buffers it holds at most [`WINDOW`] slices that it has not passed on: whoever feeds it waits. That window is
+//! what keeps the edges of a strand together, and so what makes one demand of one rate of them.
+//!
+//! Run as plain transfers, the chunks of one collective take as long as its demands: the busiest resource is busy
+//! throughout in both. Collectives that compete may differ. An edge faster than its ring sends a slice and pauses, and
+//! another's transfer that meets such bursts on two resources, at different times, gets less than they leave on average
+//! (in random cases one end in fifty moves by over 1 %, the worst by over a third). Demands take the average, as buffers
+//! in switches do for slices as short as NCCL's; plain transfers have no buffers.
 //!
 //! A ring takes its slices in blocks of the window: all steps for one block, then the next block, as NCCL loops over a
 //! buffer. Stages of a strand are joined where ranks meet; phases are joined by a transfer without bytes.
@@ -16,8 +22,8 @@ use crate::Result;
 use crate::program::{Carriage, Collective};
 use crate::routing::Router;
 
-/// Slices that a rank may have received and not passed on, for each channel (NCCL: 8 buffer slots, of which a chunk takes
-/// half).
+/// Slices that a rank may have received and not passed on, for each channel. NCCL has NCCL_STEPS = 8 buffer slots, of
+/// which a ring's chunk takes half (its device.h).
 pub const WINDOW: u32 = 4;
 
 /// A connection that transfers refer to.
@@ -213,8 +219,8 @@ fn push_strand(graph: &mut ChunkGraph, strand: &Strand, slices: u32, join: Optio
     }
 }
 
-/// What a ring's edge did with the same slice's place in the window just before: the step before, or for a block's first step the last
-/// of the block before. Its neighbours must have come that far: one has sent what is to be passed on, the other has made room.
+/// The turn of a ring's edge one block of slices earlier: the step before, or the last step of the block before. Its
+/// neighbours must have come that far: one has then sent what is to be passed on, the other has made room.
 fn before(turn: Turn, steps: u32) -> Option<Turn> {
     match turn.step.checked_sub(1) {
         Some(step) => Some(Turn { step, ..turn }),

@@ -25,10 +25,10 @@ pub struct Lowering<'r> {
 
 /// Lowers a collective of one group, phase by phase; no phases where there is nothing to send.
 ///
-/// `gpu_of_rank` gives the node of each rank's GPU. Each strand becomes one demand. Its work is the bytes of one
-/// edge, its coefficient on a resource the sum over its edges of the share of that edge's bytes that cross it (times the edge's
-/// bytes over the work, where edges differ), its weight the queue pairs in use on a connection, its latency that of its
-/// steps one after another (of mean path latency each).
+/// `gpu_of_rank` gives the node of each rank's GPU. Each strand becomes one demand. Its work is the bytes of one edge
+/// (between servers, where the strand has any), its coefficient on a resource the sum over its edges of the share of
+/// that edge's bytes that cross it (times the edge's bytes over the work, where edges differ), its weight the queue
+/// pairs in use on a connection, its latency that of its steps one after another (of mean path latency each).
 ///
 /// # Errors
 /// [`crate::Error::Program`] as [`super::check`] and for a hierarchy of unequal servers;

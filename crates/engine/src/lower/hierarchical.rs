@@ -68,7 +68,7 @@ fn rails(servers: &Servers) -> Result<usize> {
     }
 }
 
-/// Appends the NVLink stage of one rail's `part` of the buffer: before the rails (to the rail's rank) or after (from it).
+/// Appends the NVLink stage of one rail's `part` of the buffer: before the rail (to its ranks) or after (from them).
 fn inside(strand: &mut Strand, kind: Kind, servers: &Servers, rail: usize, part: f64, is_before: bool) {
     let others = |ranks: &[u32]| ranks.iter().copied().filter(|&rank| rank != ranks[rail]).collect::<Vec<_>>();
     let edges: Vec<Edge> = match (kind, is_before) {

@@ -1,6 +1,6 @@
 //! A collective described once, lowered twice: to demands for the fluid engine and to a graph of chunks for engines
-//! that move data piece by piece. Who sends what to whom is said in one place, [`strand`] and its siblings; paths are
-//! routing's business and rates the fluid solver's.
+//! that move data piece by piece. Who sends what to whom is said in one place, as strands of edges, and both lowerings
+//! read it there; paths are routing's business and rates the fluid solver's.
 //!
 //! Closed forms on a network where nothing but the named rate limits, with `n` ranks, `m` servers of `g` ranks,
 //! buffer `B`, NIC rate `C` and NVLink rate `N` of a GPU (latencies come on top; sizes as nccl-tests counts them):
@@ -13,10 +13,10 @@
 //! | broadcast      | `B / C`                           | `(n-1) B / C`    | `2(g-1)/g B / N`     | `B/g / C`          |
 //! | all-to-all     | direct only                       | `(n-1)/n B / C`  | direct only          | direct only        |
 //!
-//! Rings and direct exchange are given for ranks that each sit in a server of their own; ranks that share servers send less
-//! through their NICs. A rail ring leaves a server once a channel, so that `k` channels, a multiple of `g`, use all `g`
-//! NICs: `2(n-1)/n B / (g C)`. Staged hierarchies add the last two columns, pipelined ones take the larger; a broadcast's
-//! inside is a scatter from the root and a gather, the root's GPU taking part in both.
+//! Rings and direct exchange are given for ranks that each sit in a server of their own; ranks that share servers send
+//! less through their NICs. A rail ring leaves a server once a channel, so that channels in a multiple of `g` use all
+//! `g` NICs: `C` becomes `g C`. Staged hierarchies add the last two columns, pipelined ones take the larger; a
+//! broadcast's inside is a scatter from the root and a gather, the root's GPU taking part in both.
 
 mod chunks;
 mod demands;

@@ -50,13 +50,13 @@ pub(super) fn push(strand: &mut Strand, kind: Kind, ranks: &[u32], bytes: f64) {
 
 /// Order of the ranks in one channel's rail ring.
 ///
-/// Channel `c` has two rails, `a = c mod g` and `b = (c + 1) mod g`, for `g` ranks a server. It enters the first server at
-/// `a` and leaves at `b`, enters the next at `b` and leaves at `a`, and so on: a hop between servers stays on one rail,
-/// and over `g` channels each NIC sends for one and receives for one. With an odd number of servers the hop that closes
-/// the ring crosses from `b` to `a`. Inside a server the ring visits the ranks from the entry on, and the exit last.
+/// Channel `c` has two rails, `a = c mod g` and `b = (c + 1) mod g`, for `g` ranks a server. It enters the first server
+/// at `a` and leaves at `b`, enters the next at `b` and leaves at `a`, and so on: a hop between servers stays on one
+/// rail, and over `g` channels each NIC sends for one and receives for one. With an odd number of servers the hop that
+/// closes the ring crosses from `b` to `a`. Inside a server the ring visits the ranks from the entry on, the exit last.
 ///
-/// Servers that hold different numbers of ranks take `a` and `b` modulo their own number, and the rank after the entry as
-/// exit where both fall together; rails are then kept only as far as servers agree.
+/// Servers that hold different numbers of ranks take `a` and `b` modulo their own number, and the rank after the entry
+/// as exit where both fall together; rails are then kept only as far as servers agree.
 fn order(servers: &Servers, channel: u32, out: &mut Vec<u32>) {
     out.clear();
     let widest = servers.ranks.iter().map(Vec::len).max().unwrap_or(1);
@@ -101,7 +101,9 @@ mod tests {
         }
 
         #[test]
-        fn servers_of_unequal_size_are_visited_once_too(sizes in prop::collection::vec(1u32..9, 1..6), channel in 0u32..16) {
+        fn servers_of_unequal_size_are_visited_once(
+            sizes in prop::collection::vec(1u32..9, 1..6), channel in 0u32..16
+        ) {
             let mut group = Vec::new();
             for (server, &size) in sizes.iter().enumerate() {
                 group.extend((0..size).map(|position| server as u32 * 10 + position));
@@ -113,7 +115,9 @@ mod tests {
         }
 
         #[test]
-        fn hops_between_servers_stay_on_a_rail_but_for_the_closing_one(servers in 2u32..9, g in 1u32..9, channel in 0u32..32) {
+        fn hops_between_servers_stay_on_a_rail_but_for_the_closing_one(
+            servers in 2u32..9, g in 1u32..9, channel in 0u32..32
+        ) {
             let hops = hops_between(&full(servers, g), channel, g);
             prop_assert_eq!(hops.len() as u32, servers);
             let crossing = hops.iter().filter(|(from, to)| from % g != to % g).count() as u32;
@@ -121,7 +125,9 @@ mod tests {
         }
 
         #[test]
-        fn every_nic_sends_and_receives_for_its_part_of_the_channels(servers in 2u32..9, g in 1u32..9, turns in 1u32..4) {
+        fn every_nic_sends_and_receives_for_its_part_of_the_channels(
+            servers in 2u32..9, g in 1u32..9, turns in 1u32..4
+        ) {
             let split = full(servers, g);
             let (mut sent, mut received) = (vec![0; (servers * g) as usize], vec![0; (servers * g) as usize]);
             for channel in 0..g * turns {

@@ -1,10 +1,9 @@
 //! Books of a run: what resources should have carried, what they did, and which flows crossed them.
 
-use crate::fluid::Fluid;
 use crate::lower::Phase;
 use crate::outcome::Outcome;
 use crate::routing::Resources;
-use crate::{Error, PS_PER_S, Result};
+use crate::{Error, Result};
 
 /// Relative error that rounding may cause.
 const ROUNDING: f64 = 1e-6;
@@ -13,7 +12,7 @@ const ROUNDING: f64 = 1e-6;
 pub(super) struct Ledger {
     /// Bytes that each resource should carry.
     due: Vec<f64>,
-    /// For operations with groups yet to be lowered: flows on each resource in each phase, and the number of groups to come.
+    /// For operations with groups yet to be lowered: flows on each resource in each phase, and how many are to come.
     open: Vec<Option<(Vec<Vec<f64>>, u32)>>,
     /// Most flows that one operation put on each resource.
     flows: Vec<f64>,
@@ -58,45 +57,68 @@ impl Ledger {
         }
     }
 
-    /// Checks the books and writes the part of `links` links in an outcome whose `step` is known.
+    /// Checks the books of a run that took `seconds`, give or take `slack`.
     ///
     /// # Errors
     /// [`Error::Internal`] where bytes were lost or made, or a resource carried more than it can.
-    pub fn close(
-        self,
-        links: usize,
-        resources: &Resources,
-        fluid: &Fluid,
-        capacity: &[f64],
-        tolerance: f64,
-        outcome: &mut Outcome,
-    ) -> Result<()> {
-        let seconds = outcome.step as f64 / PS_PER_S;
-        let rounds_s = outcome.rounds as f64 / PS_PER_S;
-        let carried_by = fluid.carried();
-        for (resource, &due) in self.due.iter().enumerate() {
-            let carried = carried_by[resource];
+    pub fn check(&self, carried: &[f64], capacity: &[f64], seconds: f64, slack: f64) -> Result<()> {
+        for (resource, (&due, &carried)) in self.due.iter().zip(carried).enumerate() {
             if (carried - due).abs() > ROUNDING * due.max(1.0) {
                 return Err(Error::Internal(format!("resource {resource} carried {carried} bytes of {due}")));
             }
-            let most = capacity[resource] * (seconds * (1.0 + tolerance + ROUNDING) + rounds_s);
+            let most = capacity[resource] * (seconds * (1.0 + ROUNDING) + slack);
             if carried > most {
-                return Err(Error::Internal(format!(
-                    "resource {resource} carried {carried} bytes but can carry {most}"
-                )));
-            }
-        }
-        outcome.link_bytes = vec![0.0; links];
-        outcome.link_flows = vec![0.0; links];
-        outcome.link_limiting = vec![0.0; links];
-        for (resource, &carried) in carried_by.iter().enumerate() {
-            let links = resources.links(resource as u32);
-            for &link in links {
-                outcome.link_bytes[link as usize] = carried / links.len() as f64;
-                outcome.link_flows[link as usize] = self.flows[resource] / links.len() as f64;
-                outcome.link_limiting[link as usize] = fluid.limiting()[resource];
+                return Err(Error::Internal(format!("resource {resource} carried {carried} bytes, {most} at most")));
             }
         }
         Ok(())
+    }
+
+    /// Writes the part of `links` links in an outcome.
+    pub fn write(&self, links: usize, resources: &Resources, carried: &[f64], limiting: &[f64], outcome: &mut Outcome) {
+        outcome.link_bytes = vec![0.0; links];
+        outcome.link_flows = vec![0.0; links];
+        outcome.link_limiting = vec![0.0; links];
+        for resource in 0..self.flows.len() {
+            let links = resources.links(resource as u32);
+            for &link in links {
+                outcome.link_bytes[link as usize] = carried[resource] / links.len() as f64;
+                outcome.link_flows[link as usize] = self.flows[resource] / links.len() as f64;
+                outcome.link_limiting[link as usize] = limiting[resource];
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Books of a resource that is to carry 2 bytes for each of 500 bytes of progress.
+    fn books() -> Ledger {
+        let mut phase = Phase::default();
+        phase.demands.push(&[(0, 2.0)], 1.0, f64::INFINITY, 500.0, 0);
+        let mut ledger = Ledger::new(1, 0);
+        ledger.start(&phase);
+        ledger
+    }
+
+    #[test]
+    fn bytes_carried_as_due_within_capacity_pass() {
+        assert_eq!(books().check(&[1000.0], &[100.0], 10.0, 0.0), Ok(()));
+        assert_eq!(books().check(&[1000.0], &[f64::INFINITY], 10.0, 0.0), Ok(()));
+    }
+
+    #[test]
+    fn bytes_lost_or_made_are_told() {
+        for carried in [999.0, 1001.0] {
+            assert!(matches!(books().check(&[carried], &[1e9], 10.0, 0.0), Err(Error::Internal(_))));
+        }
+    }
+
+    #[test]
+    fn more_than_a_resource_can_carry_is_told() {
+        assert!(matches!(books().check(&[1000.0], &[99.0], 10.0, 0.0), Err(Error::Internal(_))));
+        assert_eq!(books().check(&[1000.0], &[99.0], 10.0, 0.2), Ok(()));
     }
 }

@@ -6,7 +6,7 @@
 //! that of lowering and routing.
 //!
 //! Ranks that belong to the same groups in every operation do the same at the same times and are simulated once.
-//! Every run checks that bytes arrive as the program asked, on every resource, and that no resource carried more than it can.
+//! Every run checks that each resource carried the bytes that the program puts there, and no more than it can.
 
 mod check;
 mod chunks;

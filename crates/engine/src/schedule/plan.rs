@@ -59,7 +59,7 @@ pub(super) struct Task {
 /// A program made ready to run.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// Class of each rank. Ranks of one class belong to the same groups in every operation, and none to a pair unless alone.
+    /// Class of each rank. Ranks of a class belong to the same groups in every operation; one in a pair is alone.
     pub class_of: Vec<u32>,
     pub classes: usize,
     /// Turns in program order, classes ascending within an operation.

@@ -104,15 +104,9 @@ impl Run<'_> {
             if stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
-            while let Some(&Reverse((_, class, version))) = self.compute_ends.peek() {
-                if version == self.clocks[class as usize].version {
-                    break;
-                }
-                self.compute_ends.pop();
-            }
-            let compute_end = self.compute_ends.peek().map(|Reverse((time, ..))| *time);
+            let compute_end = self.next_compute_end().map(|(time, _)| time);
             let Some(next) = self.fluid.next().into_iter().chain(compute_end).min() else {
-                break;
+                return Ok(());
             };
             self.now = next;
             done.clear();
@@ -120,18 +114,22 @@ impl Run<'_> {
             for &(index, _) in &done {
                 self.end_demand(index)?;
             }
-            while let Some(&Reverse((time, class, version))) = self.compute_ends.peek() {
-                if time > next {
-                    break;
-                }
-                self.compute_ends.pop();
-                if version == self.clocks[class as usize].version {
-                    self.clocks[class as usize].end_compute(next, self.program.overlap_slowdown);
-                    self.end(self.computing[class as usize]);
-                }
+            while let Some((_, class)) = self.next_compute_end().filter(|&(time, _)| time <= next) {
+                self.clocks[class as usize].end_compute(next, self.program.overlap_slowdown);
+                self.end(self.computing[class as usize]);
             }
         }
-        Ok(())
+    }
+
+    /// The class whose compute ends next, and when, as things stand.
+    fn next_compute_end(&mut self) -> Option<(Picoseconds, u32)> {
+        while let Some(&Reverse((time, class, version))) = self.compute_ends.peek() {
+            if version == self.clocks[class as usize].version {
+                return Some((time, class));
+            }
+            self.compute_ends.pop();
+        }
+        None
     }
 
     /// A turn has come: its class arrives at the operation.
@@ -283,8 +281,13 @@ impl Run<'_> {
         outcome.exposed = of_rank(|clock| clock.exposed);
         outcome.batching_error = self.fluid.batching_error();
         outcome.rounds = self.fluid.rounds();
+        // Completions are rounded to picoseconds, and batched ones may come early within the tolerance.
+        let seconds = outcome.step as f64 / PS_PER_S;
+        let slack = seconds * tolerance + outcome.rounds as f64 / PS_PER_S;
+        let (carried, limiting) = (self.fluid.carried(), self.fluid.limiting());
+        self.ledger.check(&carried, capacity, seconds, slack)?;
         let links = router.topology().graph().links();
-        self.ledger.close(links, router.resources(), &self.fluid, capacity, tolerance, &mut outcome)?;
+        self.ledger.write(links, router.resources(), &carried, limiting, &mut outcome);
         Ok(outcome)
     }
 }
