@@ -25,7 +25,8 @@ pub struct Outcome {
     /// flows count by their bytes too.)
     pub link_flows: Vec<f64>,
     /// For each link: seconds in which its resource limited the demand that was then expected to finish last (see
-    /// [`crate::fluid::Fluid::limiting`]), in full for each link of the resource: the claim to be the bottleneck.
+    /// [`crate::fluid::Fluid::limiting`]), shared evenly
+    /// by the links of the resource: the claim to be the bottleneck.
     pub link_limiting: Vec<f64>,
     /// Bytes each operation moved over its transfers, before multiplication by hops.
     pub op_bytes: Vec<f64>,

@@ -84,7 +84,7 @@ impl Ledger {
             for &link in links {
                 outcome.link_bytes[link as usize] = carried[resource] / links.len() as f64;
                 outcome.link_flows[link as usize] = self.flows[resource] / links.len() as f64;
-                outcome.link_limiting[link as usize] = limiting[resource];
+                outcome.link_limiting[link as usize] = limiting[resource] / links.len() as f64;
             }
         }
     }
