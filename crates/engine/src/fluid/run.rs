@@ -1,0 +1,327 @@
+//! Demands that come and go over time: the clock, the components and what they have carried.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use super::components::Components;
+use super::filling::Filling;
+use super::island::{Flight, Island, Landing};
+use super::network::{NONE, Network};
+use super::row;
+use super::series::Workspace;
+use super::slots::Slots;
+use crate::demand::Demands;
+use crate::{PS_PER_S, Picoseconds};
+
+/// Demands of one add, kept until all of them are done.
+struct Batch {
+    demands: Demands,
+    tag: u32,
+    live: usize,
+}
+
+/// Demands that progress at max-min rates, arriving and finishing on a clock of picoseconds.
+///
+/// Drive it with [`add`](Fluid::add), [`next`](Fluid::next) and [`advance`](Fluid::advance). Rates are recomputed only in
+/// the connected component (over resources of finite capacity) that an arrival or a completion touches.
+///
+/// # Batching and its error
+///
+/// With a tolerance `e` above zero, completions that follow the first one of their component within `e` times the
+/// shortest span (from start to completion at present rates) among its demands become one event, at the latest of
+/// them. Until then the batch's members hold their rates, idle once their work is done; so one event delays no demand
+/// by more than `e` of its own time.
+///
+/// Events add up, and [`batching_error`](Fluid::batching_error) follows them. Let `b` bound, for each demand, the bytes
+/// by which it is ahead of or behind an exact run given the same arrivals. While both runs have the same demands under
+/// way, their rates agree and `b` stays. A batch whose first member is out of work at `t`, and which ends at `T`,
+/// moves the completion of a member of rate `r`, out of work at `u`, by at most its *shift*:
+///
+/// * the exact run may speed it up from `t` on: it is done no earlier than `t`, and up to `b / r` before that;
+/// * or slow it down, to no less than its fair share `f` (weight times the least, over its resources, of capacity over
+///   the sum of all pulls): it then takes `(u - t + b / r) r / f` for what it has left at `t`.
+///
+/// Around the event both runs differ for at most the largest shift of its members, and each survivor's `b` grows by
+/// that, times the change of its rate which the event brings. The error is the largest, over all demands done, of the
+/// shift relative to the least time that the exact run took: `shift / (time - shift)`.
+///
+/// The bound is of first order. It takes a survivor's rate within a batch's span to lie between those before and
+/// after, which holds where departures only speed others up but can fail where one departure slows a demand and the
+/// next speeds it up; and it leaves out products of two shifts. (On small random networks with weights and
+/// coefficients a hundred apart, one in some ten thousand exceeds it.) An arrival that a caller makes depend on a
+/// completion inherits its lateness on top.
+pub struct Fluid {
+    capacity: Vec<f64>,
+    tolerance: f64,
+    now: Picoseconds,
+    batches: Slots<Batch>,
+    islands: Slots<Island>,
+    /// Island of each resource.
+    owner: Vec<u32>,
+    /// Added, not yet part of an island.
+    arrived: Vec<Flight>,
+    /// (next completion, solution, island), earliest first; stale where the island has another solution by now.
+    agenda: BinaryHeap<Reverse<(Picoseconds, u64, u32)>>,
+    /// (last completion expected, solution, island), latest first; stale likewise.
+    horizon: BinaryHeap<(Picoseconds, u64, u32)>,
+    /// (tag, index) of demands whose work is carried, by the time when their latency will have passed.
+    trailing: BTreeMap<Picoseconds, Vec<(u32, u32)>>,
+    carried: Vec<f64>,
+    limiting: Vec<f64>,
+    batching_error: f64,
+    rounds: u64,
+    landed: Vec<Landing>,
+    components: Components,
+    workspace: Workspace,
+    filling: Filling,
+}
+
+impl Fluid {
+    /// An empty run at time zero over resources of these capacities (bytes a second; infinite ones never bind).
+    /// `tolerance` is the part of a demand's own time within which completions are batched; zero: exact.
+    pub fn new(capacity: Vec<f64>, tolerance: f64) -> Self {
+        let resources = capacity.len();
+        Self {
+            tolerance,
+            now: 0,
+            batches: Slots::default(),
+            islands: Slots::default(),
+            owner: vec![NONE; resources],
+            arrived: Vec::new(),
+            agenda: BinaryHeap::new(),
+            horizon: BinaryHeap::new(),
+            trailing: BTreeMap::new(),
+            carried: vec![0.0; resources],
+            limiting: vec![0.0; resources],
+            batching_error: 0.0,
+            rounds: 0,
+            landed: Vec::new(),
+            components: Components::new(resources),
+            workspace: Workspace::new(resources),
+            filling: Filling::default(),
+            capacity,
+        }
+    }
+
+    /// The clock.
+    pub fn now(&self) -> Picoseconds {
+        self.now
+    }
+
+    /// Starts demands now. Each is done when its work is carried and its latency has passed after that, and is then
+    /// reported with this tag and its index in `demands`.
+    pub fn add(&mut self, demands: &Demands, tag: u32) {
+        if demands.is_empty() {
+            return;
+        }
+        let started = self.now;
+        let batch = self.batches.insert(Batch { demands: demands.clone(), tag, live: demands.len() });
+        for (index, &work) in demands.work.iter().enumerate() {
+            let index = index as u32;
+            if work > 0.0 {
+                let flight = Flight { batch, index, started, remaining: work, drift: 0.0, rate: 0.0, lag: 0.0 };
+                self.arrived.push(flight);
+            } else {
+                self.land(Landing { batch, index, error: 0.0 });
+            }
+        }
+    }
+
+    /// Time of the next completion, now or later, after computing the rates that have changed. Nothing if no demand is
+    /// left that will ever be done.
+    #[expect(clippy::should_implement_trait, reason = "looking ahead does not move the clock: no iterator")]
+    pub fn next(&mut self) -> Option<Picoseconds> {
+        self.absorb();
+        let done = self.trailing.keys().next().copied();
+        let carried = self.next_island().map(|(time, _)| time);
+        done.into_iter().chain(carried).min()
+    }
+
+    /// Lets time pass until `to`, and appends the (tag, index) of the demands done by then, in order of time.
+    ///
+    /// # Panics
+    /// If `to` lies in the past.
+    pub fn advance(&mut self, to: Picoseconds, done: &mut Vec<(u32, u32)>) {
+        assert!(to >= self.now, "the clock stands at {} ps and cannot go back to {to} ps", self.now);
+        while let Some(time) = self.next().filter(|&time| time <= to) {
+            self.pass(time);
+            while let Some((_, island)) = self.next_island().filter(|&(next, _)| next <= time) {
+                self.complete(island);
+            }
+            if self.trailing.first_key_value().is_some_and(|(&end, _)| end <= time) {
+                done.extend(self.trailing.pop_first().into_iter().flat_map(|(_, demands)| demands));
+            }
+        }
+        self.pass(to);
+    }
+
+    /// Bytes that each resource has carried so far.
+    pub fn carried(&self) -> Vec<f64> {
+        let mut carried = self.carried.clone();
+        for island in self.islands.iter() {
+            for (flight, remaining) in island.remaining_at(self.now) {
+                let demands = &self.batches[flight.batch].demands;
+                let progress = demands.work[flight.index as usize] - remaining;
+                carry(demands, flight.index, progress, &mut carried);
+            }
+        }
+        carried
+    }
+
+    /// Seconds in which each resource limited the demand that was expected to be done last of all under way.
+    pub fn limiting(&self) -> &[f64] {
+        &self.limiting
+    }
+
+    /// Largest relative error that batching can have caused in the time that a demand took (see [`Fluid`]).
+    pub fn batching_error(&self) -> f64 {
+        self.batching_error
+    }
+
+    /// Number of times that rates were computed, over all components.
+    pub fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    /// Moves the clock, crediting the time to the resource that limits the last demand.
+    fn pass(&mut self, to: Picoseconds) {
+        while let Some(&(_, solution, island)) = self.horizon.peek() {
+            match self.islands.get(island) {
+                Some(island) if island.solution == solution => {
+                    if island.critical != NONE {
+                        self.limiting[island.critical as usize] += (to - self.now) as f64 / PS_PER_S;
+                    }
+                    break;
+                }
+                _ => {
+                    self.horizon.pop();
+                }
+            }
+        }
+        self.now = to;
+    }
+
+    /// The island whose next completion is first, and when that is.
+    fn next_island(&mut self) -> Option<(Picoseconds, u32)> {
+        while let Some(&Reverse((time, solution, island))) = self.agenda.peek() {
+            if self.islands.get(island).is_some_and(|island| island.solution == solution) {
+                return Some((time, island)).filter(|&(time, _)| time < Picoseconds::MAX);
+            }
+            self.agenda.pop();
+        }
+        None
+    }
+
+    /// Takes the demands of an island that are done by now off it, and solves the rest anew.
+    fn complete(&mut self, id: u32) {
+        self.settle(id);
+        if self.islands[id].is_empty() {
+            self.dissolve(id);
+        } else if self.islands[id].is_sparse() {
+            let rest = self.dissolve(id);
+            self.regroup(rest);
+        } else {
+            self.solve(id);
+        }
+    }
+
+    /// Makes islands of what has arrived, with all that it touches.
+    fn absorb(&mut self) {
+        if self.arrived.is_empty() {
+            return;
+        }
+        let mut flights = Vec::new();
+        for arrival in std::mem::take(&mut self.arrived) {
+            let resources = self.batches[arrival.batch].demands.row(arrival.index as usize).0;
+            let mut touched = Vec::new();
+            for &resource in resources {
+                let island = self.owner[resource as usize];
+                if island != NONE && !touched.contains(&island) {
+                    touched.push(island);
+                }
+            }
+            for island in touched {
+                if self.settle(island) && !self.islands[island].is_empty() {
+                    // What lateness costs the others is the change of rates that it brings by itself.
+                    self.solve(island);
+                }
+                flights.extend(self.dissolve(island));
+            }
+            flights.push(arrival);
+        }
+        self.regroup(flights);
+    }
+
+    /// Lets an island progress until now; gives whether batching made some demands late.
+    fn settle(&mut self, id: u32) -> bool {
+        let mut landed = std::mem::take(&mut self.landed);
+        let island = self.islands.get_mut(id).expect("an island on the agenda exists");
+        let late = island.settle(self.now, &mut landed);
+        for landing in landed.drain(..) {
+            self.land(landing);
+        }
+        self.landed = landed;
+        late
+    }
+
+    /// Removes an island and gives what is still under way there.
+    fn dissolve(&mut self, id: u32) -> Vec<Flight> {
+        let island = self.islands.remove(id);
+        for &resource in island.resources() {
+            self.owner[resource as usize] = NONE;
+        }
+        island.flights().copied().collect()
+    }
+
+    /// Makes an island of each connected component of these flights.
+    fn regroup(&mut self, flights: Vec<Flight>) {
+        let batches = &self.batches;
+        let resources = |f: usize| batches[flights[f].batch].demands.row(flights[f].index as usize).0;
+        let (component, count) = self.components.of(flights.len(), resources, &self.capacity);
+        let mut parts: Vec<Vec<Flight>> = vec![Vec::new(); count as usize];
+        if count == 1 {
+            parts[0] = flights;
+        } else {
+            for (flight, component) in flights.into_iter().zip(component) {
+                parts[component as usize].push(flight);
+            }
+        }
+        for part in parts {
+            let row_of = |f: usize| row(&self.batches[part[f].batch].demands, part[f].index as usize);
+            let network = Network::compile(part.len(), row_of, &self.capacity, &mut self.workspace);
+            let id = self.islands.insert(Island::new(part, network, self.now));
+            for &resource in self.islands[id].resources() {
+                self.owner[resource as usize] = id;
+            }
+            self.solve(id);
+        }
+    }
+
+    fn solve(&mut self, id: u32) {
+        self.rounds += 1;
+        let island = self.islands.get_mut(id).expect("only islands that exist are solved");
+        island.solve(&mut self.filling, self.tolerance, self.rounds);
+        self.agenda.push(Reverse((island.next, self.rounds, id)));
+        self.horizon.push((island.last, self.rounds, id));
+    }
+
+    /// Books a demand whose work is carried.
+    fn land(&mut self, Landing { batch: id, index, error }: Landing) {
+        self.batching_error = self.batching_error.max(error);
+        let batch = self.batches.get_mut(id).expect("a demand under way keeps its batch");
+        carry(&batch.demands, index, batch.demands.work[index as usize], &mut self.carried);
+        let end = self.now + batch.demands.latency[index as usize];
+        self.trailing.entry(end).or_default().push((batch.tag, index));
+        batch.live -= 1;
+        if batch.live == 0 {
+            self.batches.remove(id);
+        }
+    }
+}
+
+fn carry(demands: &Demands, index: u32, progress: f64, carried: &mut [f64]) {
+    let (resources, coefficients) = demands.row(index as usize);
+    for (&resource, coefficient) in resources.iter().zip(coefficients) {
+        carried[resource as usize] += coefficient * progress;
+    }
+}

@@ -1,0 +1,242 @@
+//! Demands that come and go: completions, what was carried, what limited, and what batching costs.
+
+mod fluid_reference;
+
+use eastwest_engine::demand::Demands;
+use eastwest_engine::fluid::Fluid;
+use eastwest_engine::{PS_PER_S, Picoseconds};
+use fluid_reference::{Case, Flow, cases, near, run, simulate};
+use proptest::prelude::*;
+
+const FREE: f64 = f64::INFINITY;
+const SECOND: Picoseconds = 1_000_000_000_000;
+
+fn one(entries: &[(u32, f64)], work: f64, latency: Picoseconds) -> Demands {
+    let mut demands = Demands::default();
+    demands.push(entries, 1.0, FREE, work, latency);
+    demands
+}
+
+/// Runs to the end: (time, tag, index) of each completion.
+fn finish(fluid: &mut Fluid) -> Vec<(Picoseconds, u32, u32)> {
+    let (mut all, mut done) = (Vec::new(), Vec::new());
+    while let Some(time) = fluid.next() {
+        fluid.advance(time, &mut done);
+        all.extend(done.drain(..).map(|(tag, index)| (time, tag, index)));
+    }
+    all
+}
+
+#[test]
+fn the_survivor_takes_the_rate_that_a_completion_frees() {
+    // 1 and 3 bytes share 2 B/s: the first ends after 1 s, the other has 2 left at 2 B/s.
+    let mut fluid = Fluid::new(vec![2.0], 0.0);
+    fluid.add(&one(&[(0, 1.0)], 1.0, 0), 7);
+    fluid.add(&one(&[(0, 1.0)], 3.0, 0), 8);
+    assert_eq!(finish(&mut fluid), [(SECOND, 7, 0), (2 * SECOND, 8, 0)]);
+    assert_eq!(fluid.carried(), [4.0]);
+    assert_eq!(fluid.limiting(), [2.0]);
+}
+
+#[test]
+fn latency_passes_after_the_work_and_holds_no_resource() {
+    let mut fluid = Fluid::new(vec![1.0], 0.0);
+    fluid.add(&one(&[(0, 1.0)], 1.0, 10 * SECOND), 0);
+    fluid.add(&one(&[(0, 1.0)], 2.0, 0), 1);
+    assert_eq!(finish(&mut fluid), [(3 * SECOND, 1, 0), (12 * SECOND, 0, 0)]);
+}
+
+#[test]
+fn without_work_only_latency_passes() {
+    let mut fluid = Fluid::new(vec![1.0], 0.0);
+    fluid.add(&one(&[(0, 1.0)], 0.0, 5), 0);
+    fluid.add(&one(&[(0, 1.0)], 0.0, 0), 1);
+    fluid.add(&Demands::default(), 2);
+    assert_eq!(finish(&mut fluid), [(0, 1, 0), (5, 0, 0)]);
+}
+
+#[test]
+fn a_demand_that_nothing_holds_is_done_at_once() {
+    let mut fluid = Fluid::new(vec![FREE], 0.0);
+    fluid.add(&one(&[(0, 1.0)], 4.0, 3), 0);
+    assert_eq!(finish(&mut fluid), [(3, 0, 0)]);
+    assert_eq!(fluid.carried(), [4.0]);
+}
+
+#[test]
+fn completions_are_rounded_up_to_a_picosecond() {
+    let mut fluid = Fluid::new(vec![3.0], 0.0);
+    fluid.add(&one(&[(0, 1.0)], 1.0, 0), 0);
+    assert_eq!(fluid.next(), Some(333_333_333_334));
+}
+
+#[test]
+fn like_demands_finish_in_one_event() {
+    // 49 share a link whose rate has no exact share; each also has a link of its own.
+    let mut demands = Demands::default();
+    for own in 1..50 {
+        demands.push(&[(0, 1.0), (own, 1.0)], 1.0, FREE, 0.1, 0);
+    }
+    let mut fluid = Fluid::new(vec![1.0; 50], 0.0);
+    fluid.add(&demands, 0);
+    let times: Vec<_> = finish(&mut fluid).into_iter().map(|(time, ..)| time).collect();
+    assert_eq!(times, [4_900_000_000_000; 49]);
+    assert_eq!(fluid.rounds(), 1);
+}
+
+#[test]
+fn only_what_shares_a_resource_is_solved_again() {
+    // Two links; an infinite resource common to all joins nothing.
+    let mut fluid = Fluid::new(vec![1.0, 1.0, FREE], 0.0);
+    for link in 0..2 {
+        fluid.add(&one(&[(link, 1.0), (2, 1.0)], 1.0, 0), link);
+    }
+    fluid.next();
+    assert_eq!(fluid.rounds(), 2);
+    fluid.add(&one(&[(0, 1.0), (2, 1.0)], 5.0, 0), 2);
+    fluid.next();
+    assert_eq!(fluid.rounds(), 3);
+}
+
+#[test]
+fn carried_bytes_show_halfway() {
+    let mut fluid = Fluid::new(vec![2.0, 8.0], 0.0);
+    fluid.add(&one(&[(0, 1.0), (1, 0.5)], 4.0, 0), 0);
+    fluid.advance(SECOND, &mut Vec::new());
+    assert_eq!(fluid.now(), SECOND);
+    assert_eq!(fluid.carried(), [2.0, 1.0]);
+}
+
+#[test]
+fn time_is_credited_to_what_holds_the_demand_expected_last() {
+    // On link 0 for 1 s, on link 1 for 3 s, of which the last two are alone.
+    let mut fluid = Fluid::new(vec![1.0, 1.0], 0.0);
+    fluid.add(&one(&[(0, 1.0)], 1.0, 0), 0);
+    fluid.add(&one(&[(1, 1.0)], 3.0, SECOND), 1);
+    finish(&mut fluid);
+    assert_eq!(fluid.limiting(), [0.0, 3.0]);
+}
+
+#[test]
+fn a_resource_of_no_capacity_stalls_its_demands_only() {
+    let mut fluid = Fluid::new(vec![0.0, 1.0], 0.0);
+    fluid.add(&one(&[(0, 1.0)], 1.0, 0), 0);
+    fluid.add(&one(&[(1, 1.0)], 1.0, 0), 1);
+    assert_eq!(finish(&mut fluid), [(SECOND, 1, 0)]);
+    assert_eq!(fluid.carried(), [0.0, 1.0]);
+}
+
+#[test]
+fn near_completions_are_batched_and_the_error_is_theirs() {
+    // 100 and 101 s on links of their own would not meet; a third demand joins them. All hold their rates until the
+    // latest of the batch, so the first is 1 s late in 100 s.
+    let mut demands = Demands::default();
+    demands.push(&[(0, 1.0), (2, 1.0)], 1.0, FREE, 100.0, 0);
+    demands.push(&[(1, 1.0), (2, 1.0)], 1.0, FREE, 101.0, 0);
+    let mut fluid = Fluid::new(vec![1.0, 1.0, 10.0], 0.02);
+    fluid.add(&demands, 0);
+    let end = 101 * SECOND;
+    assert_eq!(finish(&mut fluid), [(end, 0, 0), (end, 0, 1)]);
+    assert!(near(fluid.batching_error(), 0.01, 1e-9), "{}", fluid.batching_error());
+    assert_eq!(fluid.carried(), [100.0, 101.0, 201.0]);
+}
+
+/// Advances in small steps and checks that no resource carries more than its capacity allows.
+fn check_capacity(case: &Case, tolerance: f64) -> std::result::Result<(), TestCaseError> {
+    let mut fluid = Fluid::new(case.capacity.clone(), tolerance);
+    fluid.add(&case.demands(), 0);
+    let mut done = Vec::new();
+    let mut before = fluid.carried();
+    while let Some(next) = fluid.next() {
+        let last = fluid.now();
+        for step in [last + (next - last) / 3, next] {
+            let seconds = (step - fluid.now()) as f64 / PS_PER_S;
+            fluid.advance(step, &mut done);
+            let after = fluid.carried();
+            for (r, &capacity) in case.capacity.iter().enumerate().filter(|(_, capacity)| capacity.is_finite()) {
+                let limit = capacity * (seconds + 1e-12) + 1e-9;
+                prop_assert!(after[r] - before[r] <= limit, "{} of {}", after[r] - before[r], limit);
+            }
+            before = after;
+        }
+    }
+    Ok(())
+}
+
+/// Holds each completion of flows that start together against the exact one. The bound is of first order: products of
+/// two shifts, the square of what the run says, are allowed on top.
+fn check_error(mut case: Case, tolerance: f64) -> std::result::Result<(), TestCaseError> {
+    for flow in &mut case.flows {
+        flow.start = 0.0;
+    }
+    let (exact, _) = run(&case, 0.0);
+    let (batched, fluid) = run(&case, tolerance);
+    let error = fluid.batching_error();
+    let allowed = error + error * error + 1e-9;
+    for (f, (&batched, &exact)) in batched.iter().zip(&exact).enumerate() {
+        let late = (batched - exact).abs();
+        prop_assert!(late <= allowed * exact, "flow {} is off by {} of {}, allowed {}", f, late, exact, allowed);
+    }
+    Ok(())
+}
+
+#[test]
+fn in_a_hashed_all_to_all_batching_errs_by_no_more_than_it_says() {
+    // 32 hosts under 4 leaves with 8 spines, every pair sending over one path drawn by a linear congruential generator.
+    const HOSTS: u32 = 32;
+    let mut state = 1u32;
+    let mut spine = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state >> 29
+    };
+    let mut flows = Vec::new();
+    for (from, to) in (0..HOSTS).flat_map(|from| (0..HOSTS).map(move |to| (from, to))).filter(|(from, to)| from != to) {
+        let mut entries = vec![(from, 1.0), (HOSTS + to, 1.0)];
+        if from / 8 != to / 8 {
+            let spine = spine();
+            entries.extend([(2 * HOSTS + from / 8 * 8 + spine, 1.0), (3 * HOSTS + to / 8 * 8 + spine, 1.0)]);
+        }
+        flows.push(Flow { entries, weight: 1.0, cap: FREE, work: 1.0, start: 0.0 });
+    }
+    let case = Case { capacity: vec![1.0; 4 * HOSTS as usize], flows };
+    let (exact, batched) = (run(&case, 0.0).1.rounds(), run(&case, 0.01).1);
+    assert!(batched.batching_error() > 0.0 && 2 * batched.rounds() < exact, "{} of {exact} rounds", batched.rounds());
+    check_error(case, 0.01).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn completions_equal_a_literal_simulation(case in cases(6, 10)) {
+        let (finished, _) = run(&case, 0.0);
+        for (f, expected) in simulate(&case).into_iter().enumerate() {
+            prop_assert!(near(finished[f], expected, 1e-7), "flow {}: {} and not {}", f, finished[f], expected);
+        }
+    }
+
+    #[test]
+    fn every_byte_is_carried_once(case in cases(6, 10), tolerance in prop::sample::select(vec![0.0, 0.05])) {
+        let (_, fluid) = run(&case, tolerance);
+        let mut expected = vec![0.0; case.capacity.len()];
+        for flow in &case.flows {
+            for &(r, coefficient) in &flow.entries {
+                expected[r as usize] += coefficient * flow.work;
+            }
+        }
+        for (carried, expected) in fluid.carried().into_iter().zip(expected) {
+            prop_assert!(near(carried, expected, 1e-12));
+        }
+    }
+
+    #[test]
+    fn no_resource_runs_above_its_capacity(case in cases(6, 10), tolerance in prop::sample::select(vec![0.0, 0.05])) {
+        check_capacity(&case, tolerance)?;
+    }
+
+    #[test]
+    fn on_one_link_batching_errs_by_no_more_than_it_says(case in cases(1, 12), tolerance in 0.001..0.05) {
+        // Rates there only rise as others leave, as the bound assumes.
+        check_error(case, tolerance)?;
+    }
+}
