@@ -93,7 +93,6 @@ fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + 
 impl Network {
     /// Nodes and links as flat arrays; rates are payload bytes a second, latencies seconds.
     #[new]
-    #[expect(clippy::too_many_arguments, reason = "one argument an array")]
     fn new(
         kind: PyReadonlyArray1<'_, u8>,
         address: PyReadonlyArray1<'_, u32>,

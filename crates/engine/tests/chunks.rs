@@ -91,7 +91,7 @@ fn both(case: &Case) -> Vec<(f64, f64)> {
         plan.rate[2 * cable + 1] *= speed;
     }
     let (graph, gpus) = (plan.graph(), &network.gpus);
-    let topology = Topology::new(&graph).unwrap();
+    let topology = Topology::new(graph.clone()).unwrap();
     let options = options(case.balancing);
     let queues = case.jobs.iter().zip(1..);
     let ops = queues.map(|((group, collective), queue)| over(queue, vec![group.clone()], collective.clone(), &[]));

@@ -25,7 +25,7 @@ fn network(servers: u32, gpus: u32) -> Network {
 }
 
 fn lowered(network: &Network, collective: &Collective, group: &[u32]) -> eastwest_engine::Result<Vec<Phase>> {
-    let topology = Topology::new(&network.graph)?;
+    let topology = Topology::new(network.graph.clone())?;
     lower::demands(&Router::new(&topology, Balancing::Ecmp, true, 3), &network.gpus, collective, group)
 }
 
@@ -66,7 +66,7 @@ proptest! {
         let expected = f64::from(n - 1) * bytes * if kind == AllReduce { 2.0 } else { 1.0 };
         prop_assert!((moved - expected).abs() <= 1e-9 * expected, "moved {moved}, expected {expected}");
 
-        let topology = Topology::new(&network.graph).unwrap();
+        let topology = Topology::new(network.graph.clone()).unwrap();
         let router = Router::new(&topology, Balancing::Ecmp, true, 3);
         let chunks = lower::chunks(&router, &network.gpus, &what, &group, 5).unwrap();
         let in_chunks: f64 = chunks.bytes.iter().sum();
@@ -189,7 +189,7 @@ fn sizes_that_do_not_fit_are_refused() {
 #[test]
 fn a_chunk_waits_for_what_it_passes_on() {
     let network = network(3, 1);
-    let topology = Topology::new(&network.graph).unwrap();
+    let topology = Topology::new(network.graph.clone()).unwrap();
     let router = Router::new(&topology, Balancing::Ecmp, true, 3);
     let ring = collective(AllGather, Ring, 6e6, 1);
     // One slice: edge e makes step 0 as transfer 2e and step 1 as 2e + 1.
@@ -206,7 +206,7 @@ fn a_chunk_waits_for_what_it_passes_on() {
 /// Chunks of a collective on four servers of two GPUs.
 fn chunked(what: &Collective, group: &[u32], slices: u32) -> ChunkGraph {
     let network = network(4, 2);
-    let topology = Topology::new(&network.graph).unwrap();
+    let topology = Topology::new(network.graph.clone()).unwrap();
     let router = Router::new(&topology, Balancing::Ecmp, true, 3);
     lower::chunks(&router, &network.gpus, what, group, slices).unwrap()
 }

@@ -42,7 +42,7 @@ fn flows_on_an_uplink_follow_balls_into_bins() {
     // degrees of freedom, 24.3 is the 99.9 % quantile.
     const CLASSES: usize = 8;
     let network = two_tiers();
-    let topology = Topology::new(&network.graph).unwrap();
+    let topology = Topology::new(network.graph.clone()).unwrap();
     let pairs = shift(1024, 32 * 5);
     let mut seen = [0.0; CLASSES];
     let mut samples = 0.0;
@@ -70,7 +70,7 @@ fn flows_on_an_uplink_follow_balls_into_bins() {
 /// Share of the links from spines to cores that at least one flow crosses.
 fn core_links_used(per_switch_seeds: bool, seed: u64) -> f64 {
     let network = shapes::fat_tree(16, 50e9); // 8 uplinks at each leaf and each spine, 64 flows leave each pod
-    let topology = Topology::new(&network.graph).unwrap();
+    let topology = Topology::new(network.graph.clone()).unwrap();
     let router = Router::new(&topology, Balancing::Ecmp, per_switch_seeds, seed);
     let flows = flows(&network, &router, &shift(1024, 64));
     let climbs = |link: &usize| {
@@ -105,7 +105,7 @@ fn seeds_per_switch_keep_the_tiers_independent() {
 fn more_queue_pairs_even_out_the_uplinks() {
     // The load of an uplink has variance in proportion to 1 / flows: 16 times the flows, a quarter of the deviation.
     let network = two_tiers();
-    let topology = Topology::new(&network.graph).unwrap();
+    let topology = Topology::new(network.graph.clone()).unwrap();
     let deviation = |qps: usize| {
         let router = Router::new(&topology, Balancing::Ecmp, true, 1);
         let mut load = vec![0.0; network.graph.links()];
@@ -127,7 +127,7 @@ fn more_queue_pairs_even_out_the_uplinks() {
 #[test]
 fn shares_of_queue_pairs_that_meet_are_added() {
     let network = two_tiers();
-    let topology = Topology::new(&network.graph).unwrap();
+    let topology = Topology::new(network.graph.clone()).unwrap();
     let router = Router::new(&topology, Balancing::Ecmp, true, 5);
     let shares = [0.1; 10];
     let mut legs: Vec<Leg> = Vec::new();
@@ -148,7 +148,7 @@ fn shares_of_queue_pairs_that_meet_are_added() {
 #[test]
 fn a_seed_gives_the_same_paths_each_time_and_another_seed_others() {
     let network = two_tiers();
-    let topology = Topology::new(&network.graph).unwrap();
+    let topology = Topology::new(network.graph.clone()).unwrap();
     let draw = |seed| flows(&network, &Router::new(&topology, Balancing::Ecmp, true, seed), &shift(1024, 32));
     assert_eq!(draw(1), draw(1));
     assert_ne!(draw(1), draw(2));

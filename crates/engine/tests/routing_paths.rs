@@ -30,7 +30,7 @@ fn crossed(topology: &Topology, connection: Connection) -> Vec<(u32, u32)> {
 #[test]
 fn a_fat_tree_has_hops_0_2_and_4_between_leaves() {
     let network = shapes::fat_tree(6, RATE);
-    let topology = Topology::new(&network.graph).unwrap();
+    let topology = Topology::new(network.graph.clone()).unwrap();
     for (i, &a) in network.leaves.iter().enumerate() {
         for (j, &b) in network.leaves.iter().enumerate() {
             let expected = if i == j {
@@ -52,7 +52,7 @@ fn a_fat_tree_has_hops_0_2_and_4_between_leaves() {
 #[test]
 fn gpus_of_one_domain_talk_over_nvlink() {
     let network = shapes::leaf_spine(small());
-    let topology = Topology::new(&network.graph).unwrap();
+    let topology = Topology::new(network.graph.clone()).unwrap();
     let (a, b) = (network.gpus[0], network.gpus[1]);
     let nvswitch = topology.domain(a).unwrap();
     assert_eq!(network.graph.kind[nvswitch as usize], NodeKind::NvSwitch);
@@ -65,7 +65,7 @@ fn gpus_of_one_domain_talk_over_nvlink() {
 #[test]
 fn a_connection_to_another_leaf_crosses_every_stage_once() {
     let network = shapes::leaf_spine(small());
-    let topology = Topology::new(&network.graph).unwrap();
+    let topology = Topology::new(network.graph.clone()).unwrap();
     let (from, to) = (1, 6);
     let path = crossed(&topology, connection(network.gpus[from], network.gpus[to], 0));
     assert_eq!(path.len(), 8);
@@ -81,7 +81,7 @@ fn a_connection_to_another_leaf_crosses_every_stage_once() {
 #[test]
 fn latency_is_the_sum_over_the_path() {
     let network = shapes::leaf_spine(small());
-    let topology = Topology::new(&network.graph).unwrap();
+    let topology = Topology::new(network.graph.clone()).unwrap();
     let gpus = &network.gpus;
     for balancing in [Balancing::Ecmp, Balancing::Spray, Balancing::Adaptive, Balancing::Pinned] {
         let router = Router::new(&topology, balancing, true, 3);
@@ -99,7 +99,7 @@ fn latency_is_that_of_the_longest_of_all_sprayed_paths() {
     let slow = plan.is_fabric.iter().rposition(|&fabric| fabric).unwrap(); // from the last spine to the last leaf
     plan.latency[slow - 1] += 7; // from leaf 1 to spine 1
     let graph = plan.graph();
-    let topology = Topology::new(&graph).unwrap();
+    let topology = Topology::new(graph.clone()).unwrap();
     let gpus: Vec<u32> = (0..graph.nodes() as u32).filter(|&node| graph.kind[node as usize] == NodeKind::Gpu).collect();
     let router = Router::new(&topology, Balancing::Spray, true, 0);
     let latency = router.connect(connection(gpus[4], gpus[0], 0), &[1.0], &mut Vec::new()).unwrap();
@@ -113,7 +113,7 @@ fn gpus_without_nvlink_meet_in_the_pcie_node_that_they_share() {
     let pcie = plan.node(NodeKind::Pcie);
     gpus.iter().for_each(|&gpu| plan.cable(gpu, pcie, RATE));
     let graph = plan.graph();
-    let topology = Topology::new(&graph).unwrap();
+    let topology = Topology::new(graph.clone()).unwrap();
     assert_eq!(topology.domain(gpus[1]).unwrap(), gpus[1]);
     assert_eq!(topology.local_index(gpus[1]).unwrap(), 0);
     assert_eq!(crossed(&topology, connection(gpus[0], gpus[1], 0)), [(gpus[0], pcie), (pcie, gpus[1])]);
@@ -132,7 +132,7 @@ fn gpus_that_share_only_a_nic_turn_in_it() {
         plan.cable(pcie[i], nic, RATE);
     }
     let graph = plan.graph();
-    let path = crossed(&Topology::new(&graph).unwrap(), connection(gpus[0], gpus[1], 0));
+    let path = crossed(&Topology::new(graph.clone()).unwrap(), connection(gpus[0], gpus[1], 0));
     assert_eq!(path, [(gpus[0], pcie[0]), (pcie[0], nic), (nic, pcie[1]), (pcie[1], gpus[1])]);
 }
 
@@ -161,7 +161,7 @@ fn dual_plane(are_joined: bool) -> (Plan, [u32; 2], [u32; 2]) {
 fn channels_take_turns_over_the_nics_and_keep_to_a_rail() {
     let (plan, gpus, leaves) = dual_plane(true);
     let graph = plan.graph();
-    let topology = Topology::new(&graph).unwrap();
+    let topology = Topology::new(graph.clone()).unwrap();
     for channel in 0..4 {
         let path = crossed(&topology, connection(gpus[0], gpus[1], channel));
         assert_eq!(path.len(), 6, "no hop between the leaves");
@@ -175,7 +175,7 @@ fn a_port_whose_plane_does_not_reach_the_receiver_is_passed_over() {
     let receiver_port = (0..plan.src.len()).filter(|&link| plan.dst[link] == leaves[0]).nth(1).unwrap();
     plan = plan.without(receiver_port + 1).without(receiver_port); // the receiver's cable to leaf 0
     let graph = plan.graph();
-    let topology = Topology::new(&graph).unwrap();
+    let topology = Topology::new(graph.clone()).unwrap();
     for channel in 0..2 {
         assert_eq!(crossed(&topology, connection(gpus[0], gpus[1], channel))[2].1, leaves[1]);
     }
@@ -197,7 +197,7 @@ fn gpus_that_share_their_nics_start_on_different_ones() {
         plan.cable(nic, leaf, RATE);
     }
     let graph = plan.graph();
-    let topology = Topology::new(&graph).unwrap();
+    let topology = Topology::new(graph.clone()).unwrap();
     let first = [0, 1].map(|gpu| crossed(&topology, connection(gpus[gpu], other[0], 0))[1].1);
     assert_eq!(first, [nics[0], nics[1]]);
 }
@@ -208,7 +208,7 @@ fn unreachable_gpus_are_named_when_they_are_to_talk() {
     let mut plan = plan;
     let (lone, _) = plan.server(1); // its NIC is plugged into nothing
     let graph = plan.graph();
-    let topology = Topology::new(&graph).expect("no error until a connection needs the path");
+    let topology = Topology::new(graph.clone()).expect("no error until a connection needs the path");
     for balancing in [Balancing::Ecmp, Balancing::Spray, Balancing::Adaptive, Balancing::Pinned] {
         let router = Router::new(&topology, balancing, true, 0);
         let mut legs = Vec::new();
@@ -222,7 +222,7 @@ fn unreachable_gpus_are_named_when_they_are_to_talk() {
 fn a_node_that_is_no_gpu_is_refused() {
     let (plan, gpus, leaves) = dual_plane(true);
     let graph = plan.graph();
-    let topology = Topology::new(&graph).unwrap();
+    let topology = Topology::new(graph.clone()).unwrap();
     let router = Router::new(&topology, Balancing::Ecmp, true, 0);
     for node in [leaves[0], 1000] {
         let error = router.connect(connection(gpus[0], node, 0), &[1.0], &mut Vec::new()).unwrap_err();
@@ -234,6 +234,6 @@ fn a_node_that_is_no_gpu_is_refused() {
 fn a_cable_with_one_direction_is_refused() {
     let (plan, ..) = dual_plane(true);
     let graph = plan.without(1).graph(); // from PCIe back to the first GPU
-    let error = Topology::new(&graph).err().expect("an error");
+    let error = Topology::new(graph.clone()).err().expect("an error");
     assert_eq!(error.to_string(), "link 0 from node 2 to node 3 has no link back");
 }

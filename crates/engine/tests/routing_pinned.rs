@@ -7,7 +7,7 @@ use shapes::{LeafSpine, Network};
 
 /// Most connections that any fabric link carries when GPU `i` sends to GPU `i + by`.
 fn worst_link(network: &Network, by: usize) -> f64 {
-    let topology = Topology::new(&network.graph).unwrap();
+    let topology = Topology::new(network.graph.clone()).unwrap();
     let router = Router::new(&topology, Balancing::Pinned, true, 0);
     let count = network.gpus.len();
     let mut load = vec![0.0; network.graph.links()];
@@ -57,7 +57,7 @@ fn a_two_to_one_leaf_carries_two_connections_a_link() {
 #[test]
 fn all_senders_take_the_same_way_down_to_a_destination() {
     let network = two_tiers(8, 1);
-    let topology = Topology::new(&network.graph).unwrap();
+    let topology = Topology::new(network.graph.clone()).unwrap();
     let router = Router::new(&topology, Balancing::Pinned, true, 0);
     let last_hop = |from: usize| {
         let mut legs = Vec::new();

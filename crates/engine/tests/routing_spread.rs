@@ -65,7 +65,7 @@ fn walk(graph: &Graph, at: u32, to: u32, mass: f64, weight: &dyn Fn(u32) -> f64,
 #[test]
 fn a_regular_leaf_spine_has_two_fabric_resources_a_leaf() {
     let network = shapes::leaf_spine(regular());
-    let topology = Topology::new(&network.graph).unwrap();
+    let topology = Topology::new(network.graph.clone()).unwrap();
     for balancing in [Balancing::Spray, Balancing::Adaptive] {
         let router = Router::new(&topology, balancing, true, 0);
         assert_eq!(fabric_resources(&router), 16);
@@ -82,7 +82,7 @@ fn a_regular_leaf_spine_has_two_fabric_resources_a_leaf() {
 #[test]
 fn a_fat_tree_has_two_resources_a_leaf_and_two_a_pod() {
     let network = shapes::fat_tree(4, 50e9);
-    let topology = Topology::new(&network.graph).unwrap();
+    let topology = Topology::new(network.graph.clone()).unwrap();
     assert_eq!(fabric_resources(&Router::new(&topology, Balancing::Spray, true, 0)), 2 * 8 + 2 * 4);
 }
 
@@ -94,12 +94,12 @@ fn a_missing_link_splits_off_exactly_the_links_that_it_sets_apart() {
     let lost = network.graph.out(network.leaves[0])[4];
     let plan = network.plan.without(lost as usize);
     let graph = plan.graph();
-    let topology = Topology::new(&graph).unwrap();
+    let topology = Topology::new(graph.clone()).unwrap();
     assert_eq!(fabric_resources(&Router::new(&topology, Balancing::Spray, true, 0)), 8 + 15);
 
     // With the way back gone too, the other leaves' uplinks to spine 0 carry nothing for leaf 0: 1 + 7 x 2 up as well.
     let graph = plan.without(lost as usize).graph();
-    let topology = Topology::new(&graph).unwrap();
+    let topology = Topology::new(graph.clone()).unwrap();
     assert_eq!(fabric_resources(&Router::new(&topology, Balancing::Spray, true, 0)), 15 + 15);
 }
 
@@ -120,7 +120,7 @@ fn joined_by(rates: &[f64]) -> (Graph, Vec<u32>) {
 #[test]
 fn adaptive_splits_by_rate_and_spraying_evenly() {
     let (graph, gpus) = joined_by(&[100e9, 50e9, 50e9]);
-    let topology = Topology::new(&graph).unwrap();
+    let topology = Topology::new(graph.clone()).unwrap();
     let fabric_shares = |balancing| {
         let router = Router::new(&topology, balancing, true, 0);
         let mut legs = Vec::new();
@@ -138,7 +138,7 @@ fn adaptive_splits_by_rate_and_spraying_evenly() {
 #[test]
 fn links_of_other_rates_are_resources_of_their_own() {
     let (graph, _) = joined_by(&[100e9, 50e9, 50e9]);
-    let topology = Topology::new(&graph).unwrap();
+    let topology = Topology::new(graph.clone()).unwrap();
     assert_eq!(fabric_resources(&Router::new(&topology, Balancing::Spray, true, 0)), 4);
 }
 
@@ -178,7 +178,7 @@ fn leaf_of(graph: &Graph, gpu: u32) -> u32 {
 proptest! {
     #[test]
     fn shares_equal_a_walk_over_every_path((graph, gpus) in damaged_clos(), is_adaptive in any::<bool>()) {
-        let topology = Topology::new(&graph).unwrap();
+        let topology = Topology::new(graph.clone()).unwrap();
         let balancing = if is_adaptive { Balancing::Adaptive } else { Balancing::Spray };
         let router = Router::new(&topology, balancing, true, 0);
         let weight = |link: u32| if is_adaptive { graph.rate[link as usize] } else { 1.0 };
@@ -203,7 +203,7 @@ proptest! {
     fn what_enters_a_node_leaves_it((graph, gpus) in damaged_clos(), which in 0..4usize) {
         let balancing =
             [Balancing::Ecmp, Balancing::Spray, Balancing::Adaptive, Balancing::Pinned][which];
-        let topology = Topology::new(&graph).unwrap();
+        let topology = Topology::new(graph.clone()).unwrap();
         let router = Router::new(&topology, balancing, true, 4);
         for (&from, &to) in gpus.iter().zip(&gpus[1..]) {
             let mut legs = Vec::new();

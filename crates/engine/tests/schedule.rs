@@ -139,7 +139,7 @@ proptest! {
         let net = network(2, 2);
         let ops = vec![compute(work, &[]), send(1, &[(0, 1)], gigabytes * GB, &[])];
         let program = Program { overlap_slowdown: slowdown, ..program(&net.gpus, ops) };
-        let topology = Topology::new(&net.graph).unwrap();
+        let topology = Topology::new(net.graph.clone()).unwrap();
         let out = run(&topology, &program, &SPRAYED, 0).unwrap();
         let moving = gigabytes * GB_S;
         // While data moves, 1/slowdown of a second of work is done in each second.
@@ -269,7 +269,7 @@ fn colliding(net: &Network) -> Program {
 #[test]
 fn outcomes_do_not_depend_on_the_number_of_threads() {
     let net = network(4, 4);
-    let (topology, program) = (Topology::new(&net.graph).unwrap(), colliding(&net));
+    let (topology, program) = (Topology::new(net.graph.clone()).unwrap(), colliding(&net));
     let seeds: Vec<u64> = (0..16).collect();
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -286,7 +286,7 @@ fn outcomes_do_not_depend_on_the_number_of_threads() {
 #[test]
 fn a_run_stops_when_asked() {
     let net = network(4, 4);
-    let topology = Topology::new(&net.graph).unwrap();
+    let topology = Topology::new(net.graph.clone()).unwrap();
     let stopped = run_seeds(&topology, &colliding(&net), &SPRAYED, &[1, 2], &AtomicBool::new(true));
     assert_eq!(stopped.unwrap_err(), Error::Interrupted);
 }
@@ -307,7 +307,7 @@ fn batched_completions_stay_within_the_error_they_report() {
 
 /// The cause for which a program is refused.
 fn refusal(net: &Network, program: &Program) -> String {
-    match run(&Topology::new(&net.graph).unwrap(), program, &SPRAYED, 0) {
+    match run(&Topology::new(net.graph.clone()).unwrap(), program, &SPRAYED, 0) {
         Err(Error::Program(cause)) => cause,
         other => panic!("expected a program error, got {other:?}"),
     }

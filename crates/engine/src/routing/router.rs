@@ -9,7 +9,7 @@ use crate::{Picoseconds, Result};
 
 /// Routes connections over a [`Topology`]. Cheap to make: a word for each switch.
 pub struct Router<'t> {
-    topology: &'t Topology<'t>,
+    topology: &'t Topology,
     rule: Rule<'t>,
 }
 
@@ -23,7 +23,7 @@ impl<'t> Router<'t> {
     /// A router of one draw. `seed` matters to [`Balancing::Ecmp`] alone: it sets the switches' hash seeds and the queue
     /// pairs' UDP source ports. Without `per_switch_seeds` all switches hash alike, so that flows which one tier puts
     /// on one link stay together on the next (polarisation).
-    pub fn new(topology: &'t Topology<'_>, balancing: Balancing, per_switch_seeds: bool, seed: u64) -> Self {
+    pub fn new(topology: &'t Topology, balancing: Balancing, per_switch_seeds: bool, seed: u64) -> Self {
         let rule = match balancing {
             Balancing::Ecmp => {
                 let drawn = mix(seed);
@@ -41,7 +41,7 @@ impl<'t> Router<'t> {
     }
 
     /// The topology routed over.
-    pub fn topology(&self) -> &'t Topology<'t> {
+    pub fn topology(&self) -> &'t Topology {
         self.topology
     }
 
@@ -86,7 +86,7 @@ impl<'t> Router<'t> {
                     self.walk(from, to, choose, |resource| legs.push(Leg { resource, share: 1.0 }))
                 }
                 Rule::Spread(spread) => {
-                    let (graph, paths) = (self.topology.graph, &self.topology.paths);
+                    let (graph, paths) = (&self.topology.graph, &self.topology.paths);
                     let bundle = spread.between(graph, paths, from.attachment, to.attachment);
                     legs.extend_from_slice(&bundle.legs);
                     bundle.latency

@@ -11,8 +11,8 @@ use crate::Result;
 use crate::graph::Graph;
 
 /// Distances, candidate links and the GPUs' ways out of a [`Graph`]; shared by all [`Router`](super::Router)s over it.
-pub struct Topology<'g> {
-    pub(super) graph: &'g Graph,
+pub struct Topology {
+    pub(super) graph: Graph,
     pub(super) paths: Paths,
     pub(super) endpoints: Endpoints,
     pub(super) pinned: Pinned,
@@ -21,29 +21,29 @@ pub struct Topology<'g> {
     adaptive: OnceLock<Spread>,
 }
 
-impl<'g> Topology<'g> {
+impl Topology {
     /// Finds the shortest paths of a graph. Takes time in proportion to attachment switches x links.
     ///
     /// # Errors
     /// [`Error::Graph`](crate::Error::Graph) where a GPU has more than one NVLink link, or where a link between a GPU,
     /// NVLink switch, PCIe node, NIC and switch has no link back. Switches that no path joins are no error until a
     /// connection needs one.
-    pub fn new(graph: &'g Graph) -> Result<Self> {
-        let paths = Paths::new(graph);
+    pub fn new(graph: Graph) -> Result<Self> {
+        let paths = Paths::new(&graph);
         Ok(Self {
-            graph,
-            endpoints: Endpoints::new(graph, &paths)?,
-            pinned: Pinned::new(graph, &paths),
+            endpoints: Endpoints::new(&graph, &paths)?,
+            pinned: Pinned::new(&graph, &paths),
             paths,
-            single_links: Resources::grouped(graph, |link| link),
+            single_links: Resources::grouped(&graph, |link| link),
+            graph,
             sprayed: OnceLock::new(),
             adaptive: OnceLock::new(),
         })
     }
 
     /// The graph that this is about.
-    pub fn graph(&self) -> &'g Graph {
-        self.graph
+    pub fn graph(&self) -> &Graph {
+        &self.graph
     }
 
     /// Hops over switches only from one switch node to another that NICs plug into; none where no path joins them, or
@@ -71,13 +71,13 @@ impl<'g> Topology<'g> {
     }
 
     pub(super) fn sprayed(&self) -> &Spread {
-        self.sprayed.get_or_init(|| Spread::new(self.graph, &self.paths, |_| 1))
+        self.sprayed.get_or_init(|| Spread::new(&self.graph, &self.paths, |_| 1))
     }
 
     pub(super) fn adaptive(&self) -> &Spread {
         // Integers, so that shares compare exactly: parts of the fastest link's rate, 2^-50 fine.
         let fastest = self.graph.rate.iter().copied().fold(0.0, f64::max);
         let parts = |link: u32| (self.graph.rate[link as usize] / fastest * 2f64.powi(50)).round().max(1.0) as u64;
-        self.adaptive.get_or_init(|| Spread::new(self.graph, &self.paths, parts))
+        self.adaptive.get_or_init(|| Spread::new(&self.graph, &self.paths, parts))
     }
 }

@@ -51,7 +51,7 @@ pub fn program(gpus: &[u32], ops: Vec<Op>) -> Program {
 
 /// Runs a program of these operations.
 pub fn outcome(graph: &Graph, gpus: &[u32], ops: Vec<Op>, options: &RunOptions) -> Result<Outcome> {
-    run(&Topology::new(graph)?, &program(gpus, ops), options, 7)
+    run(&Topology::new(graph.clone())?, &program(gpus, ops), options, 7)
 }
 
 /// Seconds as the clock counts them.
