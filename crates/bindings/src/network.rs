@@ -143,8 +143,8 @@ impl Network {
             tolerance,
         };
         let topology = &self.topology;
-        let outcomes = interruptible(py, |stop| run_seeds(topology, &program, &options, &seeds, stop))?
-            .map_err(to_python)?;
+        let outcomes =
+            interruptible(py, |stop| run_seeds(topology, &program, &options, &seeds, stop))?.map_err(to_python)?;
         let (links, ranks, count) = (topology.graph().links(), program.gpu.len(), program.ops.len());
         let out = PyDict::new(py);
         out.set_item("step_s", PyArray1::from_iter(py, outcomes.iter().map(|o| o.step as f64 / PS_PER_S)))?;
