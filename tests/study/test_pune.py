@@ -219,7 +219,7 @@ def test_nothing_beats_the_bound_and_no_link_its_rate(answer):
     for each in answer["results"]:
         assert each["ideal_communication_s"] <= each["communication_s"] * (1 + 1e-9)
         assert each["closeness"] == pytest.approx(each["ideal_communication_s"] / each["communication_s"])
-        assert all(0 <= tier["mean"] <= tier["p99"] <= tier["max"] <= 1 + 1e-9 for tier in each["tiers"])
+        assert all(0 <= tier["mean"] <= tier["max"] * (1 + 1e-9) <= 1 + 2e-9 for tier in each["tiers"])
 
 
 def test_the_bound_is_the_closed_form_of_the_endpoints(row, solve, ring_s, moe_bytes):
