@@ -55,12 +55,17 @@ def main() -> None:
             raise
         sys.stderr.write(f"{mistake}\n")
         sys.exit(mistake.exit_code)
-    except KeyboardInterrupt:
-        sys.stderr.write("stopped; nothing half-written was left\n")
-        sys.exit(INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as refusal:
+        if debug:
+            raise
+        sys.stderr.write(f"{refusal.filename or 'files'}: {refusal.strerror or refusal}\n")
+        sys.exit(InputError.exit_code)
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped; nothing half-written was left\n")
+        sys.exit(INTERRUPTED)
     except Exception as fault:
         if debug:
             raise

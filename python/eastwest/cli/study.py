@@ -36,6 +36,8 @@ def run(
     from eastwest.cli.progress import progress
 
     given = specification.load(study)
+    if out is not None:
+        report.check_folder(out)
     if fidelity is not None:
         given = given.model_copy(update={"fidelity": fidelity})
     with progress() as advance:

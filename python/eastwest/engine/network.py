@@ -111,9 +111,13 @@ class Network:
             EngineError: the step names unknown ranks, cannot be carried out, or two ranks have no path.
             KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
         """
+        try:
+            operations = native_ops(step)
+        except ValueError as error:
+            raise _native.EngineError(str(error)) from None
         arrays = self._native.run(
             np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
-            native_ops(step),
+            operations,
             step.overlap_slowdown,
             carriage,
             fidelity,
@@ -129,7 +133,13 @@ class Network:
         carriage: Carriage,
         seed: int = 0,
     ) -> Floats:
-        """Max-min fair rates, bit/s of payload, of connections from one GPU node to another that all run at once."""
+        """Max-min fair rates, bit/s of payload, of connections from one GPU node to another that all run at once.
+
+        Raises:
+            EngineError: senders and receivers are not as many, one is no GPU, or two have no path.
+        """
+        if len(from_gpu) != len(to_gpu):
+            raise _native.EngineError(f"{len(from_gpu)} senders cannot be paired with {len(to_gpu)} receivers")
         sender, receiver = (np.ascontiguousarray(nodes, dtype=np.uint32) for nodes in (from_gpu, to_gpu))
         rates: Floats = self._native.max_min(sender, receiver, carriage, seed) * BITS
         return rates

@@ -9,12 +9,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eastwest.errors import InputError
 from eastwest.study.result import StudyResult, replacing, to_json, write_parquet
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["catalog_table", "fabric_table", "html", "table", "to_json", "write_all", "write_html"]
+__all__ = ["catalog_table", "check_folder", "fabric_table", "html", "table", "to_json", "write_all", "write_html"]
 
 
 def table(result: StudyResult) -> RenderableType:
@@ -48,6 +49,17 @@ def html(result: StudyResult) -> str:
 def write_html(result: StudyResult, path: Path) -> None:
     """Write the report to `path`, whole or not at all."""
     _write_text(html(result), path)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse, before anything is computed, a folder that cannot be written to; raises `InputError`."""
+    import os
+
+    there = next(each for each in (folder, *folder.absolute().parents) if each.exists())
+    if not there.is_dir():
+        raise InputError(f"{folder}: {there} is a file, not a folder; name another folder")
+    if not os.access(there, os.W_OK):
+        raise InputError(f"{folder}: {there} cannot be written to; name another folder")
 
 
 def write_all(result: StudyResult, folder: Path) -> Path:
