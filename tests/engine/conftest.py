@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
+from tests.fabric.conftest import make_plan, server, switch
 
 from eastwest.engine import Network
 from eastwest.fabric import Fabric, build
-from tests.fabric.conftest import make_plan, server, switch
 
 
 def without_latency(fabric: Fabric) -> Fabric:

@@ -4,10 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from eastwest.engine import Carriage, Network
-from eastwest.fabric import build, packed, scattered
-from eastwest.workload import Collective, Step
 from tests.fabric.conftest import G, make_plan, server, switch
 from tests.reference import (
     Edges,
@@ -20,6 +16,11 @@ from tests.reference import (
     rail_ring,
     ring_traffic,
 )
+from tests.reference.traffic import link_bytes
+
+from eastwest.engine import Carriage, Network
+from eastwest.fabric import build, packed, scattered
+from eastwest.workload import Collective, Step
 
 MESSAGE_BYTES = 524288.0
 
@@ -34,7 +35,7 @@ fabrics = st.one_of(
             link_bps=link,
             switches={"leaf": switch(cages=32, cage_bps=800 * G)},
         ),
-        st.integers(3, 12), st.sampled_from([1, 2, 4]), st.sampled_from([1.0, 2.0]), st.sampled_from([100 * G, 400 * G]),
+        st.integers(3, 12), st.sampled_from([1, 2, 4]), st.sampled_from([1, 2]), st.sampled_from([100 * G, 400 * G]),
     ),
     st.builds(
         lambda servers: make_plan(shape="fat-tree", servers=servers, server=server(gpus=2, nics=2), servers_per_unit=2,
@@ -64,7 +65,7 @@ def test_rates_of_random_connections_are_those_of_water_filling(plan, connection
 
 
 # The bundled study's fabric and moe workload at an eighth of their size: 16 servers in units of 4, groups of 16 GPUs.
-@pytest.fixture(scope="module", params=[1.0, 4.0], ids=["non-blocking", "4:1"])
+@pytest.fixture(scope="module", params=[1.0, 2.0], ids=["non-blocking", "2:1"])
 def rails(request):
     fabric = build(make_plan(servers=16, servers_per_unit=4, oversubscription={"leaf": request.param}))
     return Network(fabric), Paths(fabric)
@@ -100,15 +101,11 @@ def test_a_scattered_rail_ring_ends_when_the_reference_says(rails, seed):
     edges = rail_ring(gpus.reshape(-1, 8).astype(np.int64), size, 16)
     crossing = paths.ecmp(edges, queue_pair_shares(edges.bytes, 4, MESSAGE_BYTES), seed)
     expected = completions(ring_traffic(edges, crossing), paths.capacity).max()
-    found, _ = group_times(
-        network, gpus, "all-reduce", "rail-ring", size, seed, groups=[np.arange(128)], channels=16
-    )
+    found, _ = group_times(network, gpus, "all-reduce", "rail-ring", size, seed, groups=[np.arange(128)], channels=16)
     assert found[0] == pytest.approx(expected, rel=1e-6)
 
 
 def test_links_carry_what_the_reference_puts_on_them(rails):
-    from tests.reference.traffic import link_bytes
-
     network, paths = rails
     gpus = packed(network.fabric)
     edges = direct(gpus.reshape(-1, 16).astype(np.int64), 2e9)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.engine.conftest import without_latency
+from tests.fabric.conftest import G, make_plan, nic, server, switch
 
 from eastwest.engine import Carriage, Network
 from eastwest.fabric import build, packed
 from eastwest.workload import Collective, SendRecv, Step
-from tests.engine.conftest import without_latency
-from tests.fabric.conftest import G, make_plan, nic, server, switch
 
 PCIE_BPS = 4000 * G  # never the limit here
 WITHIN = 1e-3

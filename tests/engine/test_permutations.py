@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from tests.engine.conftest import hosts_on_three_tiers, hosts_on_two_tiers
 
 from eastwest.engine import Carriage, Network
 from eastwest.fabric import packed
 from eastwest.workload import SendRecv, Step
-from tests.engine.conftest import hosts_on_three_tiers, hosts_on_two_tiers
 
 HOSTS = 1024
 LINE_BPS = 400e9 * 0.96
@@ -37,9 +37,15 @@ def permutation(draw):
 def rates(network, carriage=None):
     """Rates of every host, as parts of the line rate; a row for each draw of permutation and hash seeds."""
     hosts = packed(network.fabric)
-    return np.stack(
-        [network.max_min(hosts, hosts[permutation(draw)], carriage or Carriage(), seed=draw) for draw in range(DRAWS)]
-    ) / LINE_BPS
+    return (
+        np.stack(
+            [
+                network.max_min(hosts, hosts[permutation(draw)], carriage or Carriage(), seed=draw)
+                for draw in range(DRAWS)
+            ]
+        )
+        / LINE_BPS
+    )
 
 
 # Over 8 permutations of 1,024 hosts the mean's standard error is under half a percentage point, the slowest's about 1.

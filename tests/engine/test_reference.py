@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-
-from eastwest.fabric import build, packed
 from tests.fabric.conftest import make_plan, switch
 from tests.reference import Paths, completions, direct, max_min, pair_traffic, queue_pair_shares, rail_ring
 from tests.reference.hashing import choose, mix
 from tests.reference.traffic import Traffic
+
+from eastwest.fabric import build, packed
 
 MIX_OF_ZERO = 0xE220A8397B1DCDAF
 
@@ -79,4 +79,3 @@ def test_paths_join_what_they_should_whatever_the_balancing():
         flow[np.arange(len(edges)), edges.receiver] += 1
         assert np.abs(flow).max() < 1e-12
         assert pair_traffic(edges, crossing).latency_s.min() > 0
-

@@ -10,7 +10,7 @@ Nodes = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Edges:
-    """Connections from GPU node `sender` to `receiver`, all of `bytes` bytes; every array has one entry a connection."""
+    """Connections from GPU node `sender` to `receiver`, all of `bytes` bytes; arrays have one entry a connection."""
 
     sender: Nodes
     receiver: Nodes

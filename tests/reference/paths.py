@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from eastwest.fabric import Fabric, addresses
 from tests.reference import hashing
 from tests.reference.collectives import Edges
+
+from eastwest.fabric import Fabric, addresses
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -95,7 +95,9 @@ class Paths:
                         for link in links:
                             part = share / len(links)
                             onward[int(self.dst[link])] = onward.get(int(self.dst[link]), 0.0) + part
-                            found.append((connections, np.full_like(connections, link), np.full(len(connections), part)))
+                            found.append(
+                                (connections, np.full_like(connections, link), np.full(len(connections), part))
+                            )
                     arrived = onward
         return self._crossing(edges, found, flows)
 

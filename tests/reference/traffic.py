@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-
 from tests.reference.collectives import Edges
 from tests.reference.paths import Crossing, Floats, Integers
 

@@ -1,7 +1,6 @@
 """Weighted max-min rates by literal water-filling, and completions one after another."""
 
 import numpy as np
-
 from tests.reference.paths import Floats, Integers
 from tests.reference.traffic import Traffic
 

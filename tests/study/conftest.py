@@ -9,10 +9,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from ruamel.yaml import YAML
-
-from eastwest import spec
-from eastwest.fabric import place
-from eastwest.study import build_fabric, run, to_json
 from tests.reference import (
     Crossing,
     Edges,
@@ -24,6 +20,10 @@ from tests.reference import (
     rail_ring,
     ring_traffic,
 )
+
+from eastwest import spec
+from eastwest.fabric import place
+from eastwest.study import build_fabric, run, to_json
 
 SEEDS = 3
 """Draws of the hash seeds: an odd number, so that the median is one of them."""

@@ -1,17 +1,17 @@
 """The bundled study, case by case, against arithmetic and against an independent solution (`tests.reference`).
 
 1,024 GPUs in 128 servers of 8, in 4 units of 32 servers. The customer's exchange is a ring of 16 channels, so every NIC
-sends for 2 of them; a rank sends 2 (n - 1) / n of its buffer in all. The moe workload's is an all-to-all in groups of 64,
-so a rank sends 56/64 of its buffer to other servers. Rates and latencies are read from the fabric's tables.
+sends for 2 of them; a rank sends 2 (n - 1) / n of its buffer in all. The moe workload's is an all-to-all in groups of
+64, so a rank sends 56/64 of its buffer to other servers. Rates and latencies are read from the fabric's tables.
 """
 
 import numpy as np
 import pytest
-
-from eastwest.units import format_size
 from tests.reference import completions
 from tests.reference.traffic import link_bytes
 from tests.study.conftest import SEEDS
+
+from eastwest.units import format_size
 
 RANKS = 1024
 SENT = 2 * (RANKS - 1) / RANKS
@@ -96,7 +96,7 @@ def test_slower_ports_take_as_many_times_longer(row, solve, ring_s, fabric, time
 def test_h100_servers_cannot_use_800g_ports(row, solve, customer_bytes, ring_s):
     fast, solution = row("roce-800g"), solve("roce-800g")
     assert fast["exposed_s"] == pytest.approx(ring_s(solution), rel=1e-4)
-    # 7 of 8 hops are over NVLink, at 450 GB/s x 20.6/25 a GPU: slower than 1 of 8 through PCIe Gen5, let alone the port.
+    # 7 of 8 hops are over NVLink, at 450 GB/s x 20.6/25 a GPU: slower than 1 of 8 through PCIe Gen5 or the port.
     over_nvlink = 7 / 8 * SENT * customer_bytes / (450e9 * 20.6 / 25)
     over_pcie = 1 / 8 * SENT * customer_bytes / (504.12e9 / 8 * 256 / 280)
     assert over_nvlink > over_pcie > 0.3
@@ -122,7 +122,9 @@ def test_a_packed_ring_hardly_touches_the_spine(row, answer, fabric, ratio):
     # 128 hops of a channel leave a server, 4 of them into the next unit.
     load = {tier["tier"]: tier["mean"] for tier in row(fabric)["tiers"]}
     assert load["leaf-spine"] == pytest.approx(4 / 128 * load["nic-leaf"] * ratio, rel=1e-6)
-    assert any(note.startswith("customer, packed: 3%") and "hardly touches the spine" in note for note in answer["notes"])
+    assert any(
+        note.startswith("customer, packed: 3%") and "hardly touches the spine" in note for note in answer["notes"]
+    )
 
 
 # The customer, scattered: whole servers in random order, so that most hops between servers cross the spine
@@ -226,7 +228,9 @@ def test_the_bound_is_the_closed_form_of_the_endpoints(row, solve, ring_s, moe_b
     for fabric in ALL:
         for placement in ("packed", "scattered"):
             solution = solve(fabric, placement)
-            assert row(fabric, "customer", placement)["ideal_communication_s"] == pytest.approx(ring_s(solution), rel=1e-4)
+            assert row(fabric, "customer", placement)["ideal_communication_s"] == pytest.approx(
+                ring_s(solution), rel=1e-4
+            )
             all_to_all = OUTSIDE * moe_bytes / min(solution.rate(tier) for tier in TO_LEAF) + pair_latency_s(solution)
             assert row(fabric, "moe", placement)["ideal_communication_s"] == pytest.approx(all_to_all, rel=1e-4)
 
