@@ -1,0 +1,62 @@
+"""The example studies run, and their comments are true."""
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+from ruamel.yaml import YAML
+
+import eastwest as ew
+from eastwest import spec
+from eastwest.fabric import summary
+from eastwest.study import build_fabric
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+STUDIES = sorted(path for path in EXAMPLES.glob("*.yaml") if not path.stem.endswith("-catalog"))
+
+
+def counts(study, fabric, cluster=None):
+    return summary(build_fabric(spec.load(EXAMPLES / f"{study}.yaml"), fabric, cluster))
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in STUDIES])
+def test_an_example_is_complete_for_an_editor_and_bears_its_file_s_name(path):
+    written = YAML(typ="safe").load(path)
+    jsonschema.validate(written, spec.json_schema())
+    assert written["name"] == path.stem
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in STUDIES])
+def test_an_example_answers_for_every_combination(path):
+    study = spec.load(path)
+    networks = sum(len(study.clusters_of(fabric)) for fabric in study.fabrics)
+    frame = ew.run(path).frame
+    assert len(frame) == networks * len(study.workloads) * len(study.placements)
+    assert frame["step_s"].min() > 0
+
+
+def test_the_single_switch_is_full():
+    assert counts("single-switch-64", "roce-400g")["ports"]["leaf"] == {"total": 64, "used": 64, "spare": 0}
+
+
+def test_half_the_spines_halve_the_bisection_and_fast_uplinks_restore_it():
+    whole, half, fast = (counts("leaf-spine-256", name) for name in ("non-blocking", "half", "half-fast-uplinks"))
+    assert [each["switches"] for each in (whole, half, fast)] == [
+        {"leaf": 8, "spine": spines, "core": 0} for spines in (4, 2, 2)
+    ]
+    assert whole["bisection_bps"] == 2 * half["bisection_bps"] == fast["bisection_bps"]
+
+
+def test_three_tiers_are_as_the_comments_count_them():
+    assert counts("three-tiers-4096", "rails")["switches"] == {"leaf": 128, "spine": 128, "core": 64}
+    thin = counts("three-tiers-4096", "rails-thin-core")["cables"]
+    assert thin["spine-core"] == pytest.approx(thin["leaf-spine"] / 4, rel=0.15)  # some is spare: pods are not all full
+
+
+def test_half_the_nics_are_half_the_ports_and_only_the_old_nic_is_warned_of():
+    eight, four = (counts("own-parts", "ecmp", cluster) for cluster in ("eight-nics", "four-nics"))
+    assert eight["gpus"] == four["gpus"]
+    assert eight["nics"] == 2 * four["nics"]
+    warnings = ew.run(EXAMPLES / "own-parts.yaml").result.warnings
+    assert len(warnings) == 1
+    assert "house-nic" in warnings[0]
