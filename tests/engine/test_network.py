@@ -40,13 +40,16 @@ def send(*pairs):
         (collective(groups=group()), "has no ranks"),
         (collective(bytes=-1.0), "its size is -1 bytes"),
         (collective(bytes=float("nan")), "its size is NaN bytes"),
-        (collective(channels=0), "it has no channels"),
+        (collective(channels=0), "'it' has 0 channels, not 1 or more"),
+        (collective(bytes=1e30), "operation 'it': its 1e30 bytes are more than 1e15"),
+        (send([0, 1, 2]), r"pairs of shape \(1, 3\), not \(n, 2\)"),
         (collective(algorithm="tree"), "unknown algorithm 'tree'"),
         (collective(kind="all-to-all"), "an all-to-all is direct"),
         (collective(kind="all-to-all", algorithm="direct", matrix=np.ones((3, 3))), "9 entries but its group of 32"),
         (send([0, 99]), "rank 99 but there are 32"),
         (send([3, 3]), "rank 3 sends to itself"),
         (Step(RANKS, (Compute("it", -1.0),)), "it computes for -1 seconds"),
+        (Step(RANKS, (Compute("it", 1e9),)), "operation 'it': with it the step computes for over 9e6 seconds"),
         (Step(RANKS, (Compute("it", 1.0),), overlap_slowdown=0.5), "overlap slows compute by a factor of 1 or more"),
         (Step(RANKS, (Compute("a", 1.0, after=("b",)), Compute("b", 1.0, after=("a",)))), "waits for 'b'"),
         (Step(RANKS, (Compute("a", 1.0, after=("a",)),)), "waits for 'a'"),
@@ -64,11 +67,29 @@ def test_a_step_that_cannot_be_carried_out_is_refused(small, step, message):
         (Carriage(qps=0), "no queue pairs"),
         (Carriage(message_bytes=0.0), "its messages have 0 bytes"),
         (Carriage(balancing="magic"), "unknown load balancing 'magic'"),
+        (Carriage(hash_seeds="magic"), "unknown hash seeds 'magic'"),
     ],
 )
 def test_a_carriage_that_makes_no_sense_is_refused(small, carriage, message):
     with pytest.raises(EngineError, match=message):
         small.run(collective(), packed(small.fabric), carriage)
+
+
+@pytest.mark.parametrize("tolerance", [-1.0, 1.0, float("nan")])
+def test_a_tolerance_that_is_no_fraction_is_refused(small, tolerance):
+    with pytest.raises(EngineError, match="a tolerance is a fraction"):
+        small.run(collective(), packed(small.fabric), Carriage(), tolerance=tolerance)
+
+
+def test_a_seed_below_zero_is_refused(small):
+    with pytest.raises(EngineError):
+        small.run(collective(), packed(small.fabric), Carriage(), seeds=[-1])
+
+
+def test_rates_need_a_queue_pair(small):
+    gpus = packed(small.fabric)
+    with pytest.raises(EngineError, match="no queue pairs"):
+        small.max_min(gpus[:1], gpus[1:2], Carriage(qps=0))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ use crate::{EngineError, to_python};
 use eastwest_engine::demand::Demands;
 use eastwest_engine::fluid::max_min;
 use eastwest_engine::graph::{Graph, NodeKind};
+use eastwest_engine::lower::check_carriage;
 use eastwest_engine::outcome::Outcome;
 use eastwest_engine::routing::{Balancing, Connection, Router, Topology};
 use eastwest_engine::schedule::{Fidelity, RunOptions, run_seeds};
@@ -34,6 +35,14 @@ fn balancing(word: &str) -> PyResult<Balancing> {
         "pinned" => Balancing::Pinned,
         _ => return Err(EngineError::new_err(format!("unknown load balancing '{word}'"))),
     })
+}
+
+fn per_switch_seeds(carried: &CarriageIn) -> PyResult<bool> {
+    match carried.hash_seeds.as_str() {
+        "per-switch" => Ok(true),
+        "shared" => Ok(false),
+        word => Err(EngineError::new_err(format!("unknown hash seeds '{word}'"))),
+    }
 }
 
 fn node_kind(code: u8) -> PyResult<NodeKind> {
@@ -139,7 +148,7 @@ impl Network {
                 word => return Err(EngineError::new_err(format!("unknown fidelity '{word}'"))),
             },
             balancing: balancing(&carried.balancing)?,
-            per_switch_seeds: carried.hash_seeds == "per-switch",
+            per_switch_seeds: per_switch_seeds(&carried)?,
             tolerance,
         };
         let topology = &self.topology;
@@ -172,7 +181,8 @@ impl Network {
         seed: u64,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (from, to) = (from_gpu.as_slice()?, to_gpu.as_slice()?);
-        let (balancing, per_switch) = (balancing(&carried.balancing)?, carried.hash_seeds == "per-switch");
+        let (balancing, per_switch) = (balancing(&carried.balancing)?, per_switch_seeds(&carried)?);
+        check_carriage(&carriage(&carried)?).map_err(to_python)?;
         let shares = vec![1.0 / f64::from(carried.qps); carried.qps as usize];
         let topology = &self.topology;
         let rates = py.detach(|| {

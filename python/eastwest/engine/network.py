@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from eastwest.engine import _native
+from eastwest.engine._native import EngineError
 from eastwest.engine.program import native_ops
 from eastwest.fabric import Fabric, addresses
 from eastwest.workload import Step
@@ -69,6 +71,12 @@ class Run:
         return int(np.argsort(self.step_s, kind="stable")[(len(self.step_s) - 1) // 2])
 
 
+def _in_names(message: str, step: Step) -> str:
+    """A message of the engine, which counts operations, with their names in place of their numbers."""
+    names = [operation.name for operation in step.operations]
+    return re.sub(r"\boperation (\d+)", lambda number: f"operation '{names[int(number[1])]}'", message)
+
+
 class Network:
     """A fabric's links and routes inside the engine; build it once, run many steps on it."""
 
@@ -112,18 +120,17 @@ class Network:
             KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
         """
         try:
-            operations = native_ops(step)
-        except ValueError as error:
-            raise _native.EngineError(str(error)) from None
-        arrays = self._native.run(
-            np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
-            operations,
-            step.overlap_slowdown,
-            carriage,
-            fidelity,
-            tolerance,
-            list(seeds),
-        )
+            arrays = self._native.run(
+                np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
+                native_ops(step),
+                step.overlap_slowdown,
+                carriage,
+                fidelity,
+                tolerance,
+                list(seeds),
+            )
+        except (ValueError, OverflowError) as error:
+            raise EngineError(_in_names(str(error), step)) from None
         return Run(**arrays)
 
     def max_min(
@@ -139,7 +146,7 @@ class Network:
             EngineError: senders and receivers are not as many, one is no GPU, or two have no path.
         """
         if len(from_gpu) != len(to_gpu):
-            raise _native.EngineError(f"{len(from_gpu)} senders cannot be paired with {len(to_gpu)} receivers")
+            raise EngineError(f"{len(from_gpu)} senders cannot be paired with {len(to_gpu)} receivers")
         sender, receiver = (np.ascontiguousarray(nodes, dtype=np.uint32) for nodes in (from_gpu, to_gpu))
         rates: Floats = self._native.max_min(sender, receiver, carriage, seed) * BITS
         return rates

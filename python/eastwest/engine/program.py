@@ -35,7 +35,8 @@ def native_ops(step: Step) -> list[NativeOp]:
     """The step's operations, in order.
 
     Raises:
-        ValueError: an operation waits for one that does not come before it, or two share a name.
+        ValueError: an operation waits for one that does not come before it, two share a name, or one has no channel
+            or pairs of another shape than (n, 2).
     """
     in_order(step.operations)
     number = {operation.name: index for index, operation in enumerate(step.operations)}
@@ -48,6 +49,8 @@ def _native(operation: Operation, after: list[int], queues: dict[str, int]) -> N
         return NativeOp(after, queue=0, work="compute", seconds=operation.seconds)
     queue = queues.setdefault(operation.queue, len(queues) + 1)
     if isinstance(operation, Collective):
+        if operation.channels < 1:
+            raise ValueError(f"operation '{operation.name}' has {operation.channels} channels, not 1 or more")
         return NativeOp(
             after,
             queue,
@@ -60,5 +63,7 @@ def _native(operation: Operation, after: list[int], queues: dict[str, int]) -> N
             sizes=tuple(len(group) for group in operation.groups),
             matrix=None if operation.matrix is None else np.ascontiguousarray(operation.matrix, dtype=np.float64),
         )
-    pairs = np.ascontiguousarray(operation.pairs, dtype=np.uint32).reshape(-1)
-    return NativeOp(after, queue, "send-recv", bytes=operation.bytes, members=pairs)
+    pairs = np.asarray(operation.pairs, dtype=np.uint32)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise ValueError(f"operation '{operation.name}' has pairs of shape {pairs.shape}, not (n, 2)")
+    return NativeOp(after, queue, "send-recv", bytes=operation.bytes, members=np.ascontiguousarray(pairs).reshape(-1))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eastwest import spec
-from eastwest.engine import Carriage, Fidelity, Network, Run
+from eastwest.engine import Carriage, EngineError, Fidelity, Network, Run
 from eastwest.fabric import place, summary
 from eastwest.spec import Placement, Study
 from eastwest.study import case, fabrics, notes, workloads
@@ -83,8 +83,10 @@ class _Join:
         network, step = self._network(each.fabric, each.cluster), self._step(each.workload, each.cluster)
         gpus = place(network.fabric, placement.kind, placement.seed)
         carriage = fabrics.carriage(self.study, each.fabric)
-        ideal = self._simulate(network, step, gpus, carriage, "ideal")
-        found = ideal if each.fidelity == "ideal" else self._simulate(network, step, gpus, carriage, "fluid")
+        ideal = self._simulate(each.workload, network, step, gpus, carriage, "ideal")
+        found = (
+            ideal if each.fidelity == "ideal" else self._simulate(each.workload, network, step, gpus, carriage, "fluid")
+        )
         money = self.study.money
         price = Price() if money is None else Price(money.gpu_hour.amount, money.gpu_hour.currency)
         return (
@@ -116,7 +118,7 @@ class _Join:
                 self.study,
                 name,
                 self.study.gpus(cluster),
-                lambda step: self._simulate(network, step, gpus, carriage, "fluid"),
+                lambda step: self._simulate(name, network, step, gpus, carriage, "fluid"),
             )
         return self.sizes[name]
 
@@ -124,13 +126,21 @@ class _Join:
         return tuple(range(self.study.seeds))
 
     def _simulate(
-        self, network: Network, step: Step, gpus: npt.NDArray[np.uint32], carriage: Carriage, fidelity: Fidelity
+        self,
+        workload: str,
+        network: Network,
+        step: Step,
+        gpus: npt.NDArray[np.uint32],
+        carriage: Carriage,
+        fidelity: Fidelity,
     ) -> Run:
         # Only a hash is a draw of lots: whatever does not hash, and the bound, come out alike for every seed.
         draws = self._seeds() if carriage.balancing == "ecmp" and fidelity == "fluid" else (0,)
         began = time.perf_counter()
         try:
             return network.run(step, gpus, carriage, fidelity=fidelity, seeds=draws, tolerance=self.study.tolerance)
+        except EngineError as error:
+            raise self.study.error_at(("workloads", workload), f"workload {workload!r}: {error}") from None
         finally:
             self.engine_s += time.perf_counter() - began
 

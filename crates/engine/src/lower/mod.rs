@@ -29,5 +29,4 @@ mod strand;
 
 pub use chunks::{ChunkGraph, Lane, WINDOW, chunks};
 pub use demands::{Lowering, Phase, demands};
-pub use strand::check;
-pub(crate) use strand::check_carriage;
+pub use strand::{check, check_carriage};

@@ -131,7 +131,10 @@ pub fn check(collective: &Collective, ranks: usize) -> Result<()> {
 }
 
 /// Whether a connection can be carried so.
-pub(crate) fn check_carriage(carriage: &Carriage) -> Result<()> {
+///
+/// # Errors
+/// [`Error::Program`] where it has no queue pair, or messages of no size.
+pub fn check_carriage(carriage: &Carriage) -> Result<()> {
     if carriage.qps == 0 {
         return Err(Error::Program("its connections have no queue pairs".into()));
     }

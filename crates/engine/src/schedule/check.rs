@@ -3,7 +3,26 @@
 use crate::lower;
 use crate::program::{Program, Work};
 use crate::routing::Topology;
+use crate::schedule::RunOptions;
 use crate::{Error, Result};
+
+/// Longest that the computes of a program may take in all, seconds: half of what a clock of picoseconds can tell.
+const LONGEST_S: f64 = 9e6;
+
+/// Largest buffer or message, bytes: a petabyte, which a slow link carries before that.
+const LARGEST_BYTES: f64 = 1e15;
+
+/// Whether these settings make sense.
+///
+/// # Errors
+/// [`Error::Program`] otherwise.
+pub(super) fn check_options(options: &RunOptions) -> Result<()> {
+    let tolerance = options.tolerance;
+    if (0.0..1.0).contains(&tolerance) {
+        return Ok(());
+    }
+    Err(Error::Program(format!("a tolerance is a fraction from 0 to below 1, not {tolerance}")))
+}
 
 /// Whether a program can run.
 ///
@@ -12,6 +31,7 @@ use crate::{Error, Result};
 pub(super) fn check(topology: &Topology, program: &Program) -> Result<()> {
     check_ranks(topology, program)?;
     let mut seen = Seen { last: vec![0; program.gpu.len()], mark: 0 };
+    let mut computed = 0.0;
     for (index, op) in program.ops.iter().enumerate() {
         if let Some(&later) = op.after.iter().find(|&&after| after as usize >= index) {
             let what = if later as usize == index {
@@ -26,6 +46,12 @@ pub(super) fn check(topology: &Topology, program: &Program) -> Result<()> {
             return wrong(index, "queue 0 is for compute, and only for compute".into());
         }
         check_work(&op.work, &mut seen).or_else(|cause| wrong(index, cause))?;
+        if let Work::Compute { seconds } = op.work {
+            computed += seconds * program.overlap_slowdown;
+        }
+        if computed > LONGEST_S {
+            return wrong(index, format!("with it the step computes for over {LONGEST_S:e} seconds"));
+        }
     }
     Ok(())
 }
@@ -72,6 +98,13 @@ impl Seen {
     }
 }
 
+fn check_size(bytes: f64) -> std::result::Result<(), String> {
+    if bytes <= LARGEST_BYTES {
+        return Ok(());
+    }
+    Err(format!("its {bytes:e} bytes are more than {LARGEST_BYTES:e}"))
+}
+
 fn check_work(work: &Work, seen: &mut Seen) -> std::result::Result<(), String> {
     match work {
         Work::Compute { seconds } => {
@@ -91,12 +124,15 @@ fn check_work(work: &Work, seen: &mut Seen) -> std::result::Result<(), String> {
                     }
                 }
             }
+            check_size(collective.bytes)?;
+            collective.matrix.iter().flatten().try_for_each(|&bytes| check_size(bytes))?;
         }
         Work::SendRecv { pairs, bytes, carriage } => {
             lower::check_carriage(carriage).map_err(|cause| cause.to_string())?;
             if !(bytes.is_finite() && *bytes >= 0.0) {
                 return Err(format!("its messages have {bytes} bytes"));
             }
+            check_size(*bytes)?;
             for &(from, to) in pairs {
                 seen.meet(from)?;
                 seen.meet(to)?;

@@ -61,9 +61,11 @@ impl RunOptions {
 /// Runs a program once, with the hash seeds drawn from `seed`.
 ///
 /// # Errors
-/// [`Error::Program`](crate::Error::Program) for a program that cannot run, with the operation and the cause;
+/// [`Error::Program`](crate::Error::Program) for a program that cannot run, with the operation and the cause, or for
+/// settings that make no sense;
 /// [`Error::Unreachable`](crate::Error::Unreachable) where ranks that must talk have no path.
 pub fn run(topology: &Topology, program: &Program, options: &RunOptions, seed: u64) -> Result<Outcome> {
+    check::check_options(options)?;
     let plan = plan::Plan::new(topology, program)?;
     run::run(topology, program, &plan, options, seed, &AtomicBool::new(false))
 }
@@ -80,6 +82,7 @@ pub fn run_seeds(
     seeds: &[u64],
     stop: &AtomicBool,
 ) -> Result<Vec<Outcome>> {
+    check::check_options(options)?;
     let plan = plan::Plan::new(topology, program)?;
     seeds.par_iter().map(|&seed| run::run(topology, program, &plan, options, seed, stop)).collect()
 }
