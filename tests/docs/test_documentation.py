@@ -172,6 +172,9 @@ def test_the_readme_shows_the_bundled_study_as_it_is(pune):
         ("roce-400g", "moe", "packed"),
         ("roce-400g-spray", "moe", "packed"),
         ("roce-400g-4to1", "moe", "packed"),
+        ("roce-400g", "moe", "scattered"),
+        ("roce-400g-spray", "moe", "scattered"),
+        ("roce-400g-4to1", "moe", "scattered"),
     ],
 )
 def test_the_readme_s_findings_are_the_bundled_study_s(pune, fabric, workload, placement):
