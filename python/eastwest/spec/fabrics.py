@@ -8,6 +8,8 @@ from pydantic import ConfigDict, Field, WithJsonSchema, field_validator, model_v
 from pydantic_core.core_schema import ValidationInfo
 
 from eastwest.catalog import Technology
+from eastwest.engine import Balancing, HashSeeds, QpUse
+from eastwest.fabric import Shape, TierPair
 from eastwest.spec.values import (
     ClusterName,
     Count,
@@ -21,12 +23,8 @@ from eastwest.spec.values import (
     ServerName,
     Size,
     SwitchByTier,
-    TierPair,
     refuse,
 )
-
-Shape = Literal["single-switch", "leaf-spine", "fat-tree", "rail-optimized"]
-Balancing = Literal["ecmp", "spray", "adaptive", "pinned"]
 
 BALANCING: dict[str, Balancing] = {"rocev2": "ecmp", "infiniband": "adaptive"}
 """What a technology does unless told otherwise.
@@ -89,12 +87,12 @@ class Fabric(Entry):
     the least load (adaptive), or as fixed tables say (pinned). The technology's habit where left out."""
     qps: Count = 1
     """Queue pairs (flows) of each connection; NCCL's default is one (NCCL_IB_QPS_PER_CONNECTION)."""
-    qp_use: Literal["split", "round-robin"] = "round-robin"
+    qp_use: QpUse = "round-robin"
     """Whether each message is split over the queue pairs, or whole messages take turns, as NCCL does unless
     NCCL_IB_SPLIT_DATA_ON_QPS is set."""
     message: Size = 524288.0
     """Size of one message, where messages take turns; NCCL's buffer of 4 MiB in 8 steps where left out."""
-    hash_seeds: Literal["per-switch", "shared"] = "per-switch"
+    hash_seeds: HashSeeds = "per-switch"
     """Whether each switch hashes with a seed of its own; where all share one, ECMP polarises."""
     cables: dict[TierPair, Length] = Field(default_factory=dict)
     """Length of the cables between two tiers."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, PrivateAttr, Strict, StringConstraints
 
 from eastwest.catalog import Catalog, Nic, Server
 from eastwest.document import Document, Mistake, MistakesError, Place
+from eastwest.engine import Fidelity
 from eastwest.spec.fabrics import Cluster, Fabric
 from eastwest.spec.values import Entry, Name, Price
 from eastwest.spec.workloads import Placement, PlacementWord, Workload
@@ -61,7 +62,7 @@ class Study(Entry):
     """File beside this one with catalogue entries of your own."""
     seeds: Annotated[int, Strict(), Field(ge=1, le=4096)] = 16
     """Draws of the hash seeds, from which the 50th and 95th percentile are taken."""
-    fidelity: Literal["fluid", "ideal"] = "fluid"
+    fidelity: Fidelity = "fluid"
     """fluid: rates shared on every link; ideal: the bound with an infinite fabric."""
     tolerance: Annotated[float, Strict(), Field(ge=0.0, le=0.2)] = 0.01
     """Completions within this share of the remaining time are taken together; 0 is exact."""

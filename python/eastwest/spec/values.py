@@ -19,9 +19,8 @@ from pydantic_core.core_schema import ValidationInfo
 from eastwest import units
 from eastwest.catalog import Catalog
 from eastwest.document import nearest
+from eastwest.fabric import Tier
 
-Tier = Literal["leaf", "spine", "core"]
-TierPair = Literal["server-leaf", "leaf-spine", "spine-core"]
 Json = dict[str, Any]
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Strict, Tag, WithJsonSchema, model_validator
 from pydantic_core.core_schema import ValidationInfo
 
+from eastwest import fabric
 from eastwest.document import name_of, nearest
 from eastwest.spec.values import (
     ClusterName,
@@ -24,9 +25,7 @@ from eastwest.spec.values import (
     TimeOrZero,
     refuse,
 )
-
-CollectiveKind = Literal["all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast"]
-Algorithm = Literal["ring", "rail-ring", "direct", "hierarchical-staged", "hierarchical-pipelined"]
+from eastwest.workload import Algorithm, CollectiveKind
 
 RING_CHANNELS = 16
 """Channels of a ring where left out: two a NIC in a server of eight, as NCCL finds on such servers."""
@@ -36,7 +35,7 @@ LARGEST_MATRIX_BYTES = 64 << 20
 class Placement(Entry):
     """Where ranks run: server by server (packed), rail by rail, or whole servers shuffled with a seed (scattered)."""
 
-    kind: Literal["packed", "by-rail", "scattered"]
+    kind: fabric.Placement
     seed: Seed = 0
 
     def __str__(self) -> str:
