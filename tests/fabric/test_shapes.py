@@ -164,3 +164,18 @@ def test_faster_uplinks_take_fewer_ports_in_cages_of_their_own(plan, a_switch):
 
 def test_uplinks_of_a_leaf_are_bundles_of_one_size(plan):
     assert links_between(build(plan(servers=95, servers_per_unit=32)), "leaf-spine") == {2}
+
+
+@pytest.mark.parametrize(
+    ("servers", "leaves", "spines"),
+    [
+        (8, 8, 1),  # 8 leaves x 8 uplinks fill one spine of 64
+        (17, 8, 3),  # 17 uplinks would need 17 spines to be spread evenly, 18 need 3
+        (31, 8, 4),  # as NVIDIA's unit of 32 with one server missing
+        (100, 32, 13),  # four units of 26: 832 uplinks
+        (127, 32, 16),
+    ],
+)
+def test_a_unit_whose_size_is_left_open_needs_few_spines(plan, servers: int, leaves: int, spines: int) -> None:
+    counted = summary(build(plan(servers=servers)))
+    assert counted["switches"] == {"leaf": leaves, "spine": spines, "core": 0}
