@@ -26,6 +26,44 @@ def test_it_fits_the_terminal_and_breaks_no_word(result, width):
         assert word in text
 
 
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_each_result_is_one_line(result, width):
+    lines = printed(report.table(result), width).splitlines()
+    table = lines[: next(number for number, line in enumerate(lines) if line.startswith(" [1]"))]
+    # 9 fabrics below a name and two lines of heads, then a blank line; four times.
+    assert len(table) == 4 * (9 + 4)
+
+
+def test_figures_are_left_out_and_never_cut_where_there_is_no_room(result):
+    for width in range(58, 80):
+        first = line_of(printed(report.table(result), width), "roce-400g").split()
+        assert {"2.00", "0.40", "20", "12,300"} <= set(first)
+
+
+def test_each_reason_is_told_once_and_its_number_in_every_row(result):
+    text = " ".join(printed(report.table(result)).split())
+    assert text.count("Every NIC sends the gradients of its rail at line rate") == 1
+    # 8 of 9 fabrics where ranks are packed, and the sprayed one in the other three cases; then the list's own.
+    assert text.count("[1]") == 8 + 3 + 1
+
+
+def test_workloads_far_apart_have_units_of_their_own():
+    short = {"step_s": 0.0093, "exposed_s": 0.0023, "exposed_p95_s": 0.0023, "workload": "experts"}
+    text = printed(report.table(make_result(rows=(make_row("roce-400g", 0), make_row("ib-400g", 0, **short)))))
+    assert line_of(text, "roce-400g").split()[1] == "2.00"
+    assert line_of(text, "ib-400g").split()[1:3] == ["9.30", "2.30"]
+    assert [line.split()[:2] for line in text.splitlines() if line.lstrip().startswith("fabric")] == [
+        ["fabric", "s"],
+        ["fabric", "ms"],
+    ]
+
+
+def test_the_answer_stands_last(result):
+    text = " ".join(printed(report.table(result)).split())
+    assert text.endswith("held back by leaf to spine links.")
+    assert "b200-800g (cluster b200) is the fastest of 9 fabrics" in text
+
+
 def test_every_case_is_a_group_with_all_its_fabrics(result):
     text = printed(report.table(result))
     groups = [line for line in text.splitlines() if line in {"customer, packed", "moe, scattered"}]

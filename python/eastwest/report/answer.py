@@ -1,12 +1,13 @@
-"""The study's question answered in two sentences, and what each fidelity leaves out, in plain words."""
+"""The study's question answered in a few sentences, and what each fidelity leaves out, in plain words."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import geometric_mean, mean
 
-from eastwest.report.cases import TIE, cases_of, fabrics_of, rows_of
-from eastwest.report.figures import Scale, count, listing, percent
-from eastwest.study.result import StudyResult
+from eastwest.report.cases import TIE, cases_of, fabrics_of, rows_of, scales_of
+from eastwest.report.figures import count, listing, percent
+from eastwest.study.result import Row, StudyResult
 
 FIDELITIES = {
     "ideal": (
@@ -26,28 +27,32 @@ FIDELITIES = {
 """Of each fidelity: what it computes, and what it leaves out."""
 
 
+_NOTHING = 1e-6
+"""Shares of a step below this are nothing."""
+
+
 def answer(result: StudyResult) -> tuple[str, str]:
-    """Give which fabric is best and which worst, and what limits them, each as one sentence."""
+    """Say which fabric is fastest and by how much; then how long GPUs wait there, and what for."""
     slowdown = slowdowns(result)
-    if len(slowdown) < 2:
-        return _only(result)
-    least, most = min(slowdown.values()), max(slowdown.values())
+    if not slowdown:
+        return "The study ran nothing.", "Add a fabric and a workload to compare."
+    first, *others = slowdown
+    least, worst = min(slowdown.values()), max(slowdown, key=lambda name: slowdown[name])
     best = [name for name, value in slowdown.items() if value <= least * (1 + TIE)]
-    worst = next(name for name, value in slowdown.items() if value == most)
-    cases = cases_of(result)
-    over = f" over {count(len(cases), 'case')}" if len(cases) > 1 else ""
+    if not others:
+        return _alone(result, first), _waiting(result, first, "GPUs")
     if len(best) == len(slowdown):
-        step = Scale.of(row.step_s for row in result.rows)
-        mean_s = step.with_unit(mean(row.step_s for row in rows_of(result, worst)))
-        first = f"All {len(best)} fabrics give the same training step, {mean_s}{' on average' + over if over else ''}."
-        return first, f"On each of them {_limit(result, best[0])}."
-    named = best[0] if len(best) == 1 else f"{len(best)} fabrics ({_listed(best)})"
-    first = (
-        f"{named}{_cluster(result, best[0])} {'is' if len(best) == 1 else 'are'} the fastest of {len(slowdown)}: "
-        f"a training step takes {percent(1 - least / most)} less time than on {worst}, the slowest"
-        f"{', on average' + over if over else ''}."
+        return _tied(result, best), _waiting(result, first, "GPUs")
+    are = "is" if len(best) == 1 else "are"
+    than = [f"{percent(1 - least / slowdown[worst])} less time than on {worst}, the slowest"]
+    if first not in (*best, worst):
+        than.append(f"{percent(1 - least / slowdown[first])} less than on {first}, the first listed")
+    verdict = (
+        f"{_listed(best)}{_cluster(result, best[0])} {are} the fastest of {len(slowdown)} fabrics: "
+        f"a training step takes {', and '.join(than)}{_on_average(result)}.{_same_servers(result, slowdown)}"
     )
-    return first, f"On {best[0]} {_limit(result, best[0])}; on {worst} {_limit(result, worst)}."
+    waiting = [_waiting(result, name, f"GPUs on {name}") for name in (best[0], worst)]
+    return verdict, " ".join(waiting)
 
 
 def slowdowns(result: StudyResult) -> dict[str, float]:
@@ -63,27 +68,58 @@ def _ratio(value: float, best: float) -> float:
     return value / best if best > 0 else 1.0
 
 
-def _only(result: StudyResult) -> tuple[str, str]:
-    if not result.rows:
-        return "The study ran nothing.", "Add a fabric and a workload to compare."
+def _alone(result: StudyResult, fabric: str) -> str:
+    """Say of the only fabric what share of a step the network takes."""
     hardest = max(result.rows, key=lambda row: row.exposed_share)
-    step = Scale.of([hardest.step_s]).with_unit(hardest.step_s)
-    first = (
-        f"On {hardest.fabric} a step of {hardest.workload}, {hardest.placement}, takes {step}, "
-        f"of which the network is {percent(hardest.exposed_share)}."
+    scale = scales_of(result)[hardest.workload].step
+    if hardest.exposed_share < _NOTHING:
+        takes = f"takes {scale.with_unit(hardest.step_s)}, all of it" if len(result.rows) == 1 else "is all"
+        return f"On {fabric} a training step {takes} compute."
+    if len(result.rows) == 1:
+        share = percent(hardest.exposed_share)
+        return f"On {fabric} a training step takes {scale.with_unit(hardest.step_s)}, of which the network is {share}."
+    least, most = (percent(bound(row.exposed_share for row in result.rows)) for bound in (min, max))
+    shares = most if least == most else f"{least} to {most}"
+    return (
+        f"On {fabric} the network takes {shares} of a training step; most in {_case(hardest)}, "
+        f"where it is {scale.with_unit(hardest.exposed_s)} of {scale.with_unit(hardest.step_s)}."
     )
-    return first, f"Over all cases {_limit(result, hardest.fabric)}."
 
 
-def _limit(result: StudyResult, fabric: str) -> str:
-    """Say how long GPUs wait on a fabric, and what limits its hardest case."""
+def _tied(result: StudyResult, fabrics: Sequence[str]) -> str:
+    all_of_them = "Both fabrics" if len(fabrics) == 2 else f"All {len(fabrics)} fabrics"
+    cases = cases_of(result)
+    if len(cases) > 1:
+        return f"{all_of_them} give the same training step in each of {len(cases)} cases."
+    step = scales_of(result)[cases[0].workload].step
+    return f"{all_of_them} give the same training step, {step.with_unit(cases[0].best_s)}."
+
+
+def _waiting(result: StudyResult, fabric: str, gpus: str) -> str:
+    """Say how long the GPUs of a fabric wait, and what for in its hardest case."""
     rows = list(rows_of(result, fabric))
-    hardest = max(rows, key=lambda row: row.exposed_share).bottleneck
-    alike = sum(row.bottleneck.where == hardest.where for row in rows)
-    cases = f" in {alike} of {len(rows)} cases" if alike < len(rows) else ""
-    idle = percent(mean(row.gpu_idle_share for row in rows))
-    busy = percent(hardest.utilisation)
-    return f"GPUs are idle {idle} of the time, held back by {hardest.where}{cases} ({busy} busy)"
+    hardest = max(rows, key=lambda row: row.gpu_idle_share)
+    if hardest.gpu_idle_share < _NOTHING:
+        return f"{gpus} never wait for the network: a faster one would not shorten the step."
+    idle, most = percent(mean(row.gpu_idle_share for row in rows)), percent(hardest.gpu_idle_share)
+    where = f"; most in {_case(hardest)} ({most})" if most != idle else ""
+    return f"{gpus} are idle {idle} of the time{where}, held back by {hardest.bottleneck.where}."
+
+
+def _same_servers(result: StudyResult, slowdown: dict[str, float]) -> str:
+    """Name the fastest fabric on the first fabric's servers, where the fastest of all has others."""
+    cluster = {row.fabric: row.cluster for row in result.rows}
+    first, best = next(iter(slowdown)), min(slowdown, key=lambda name: slowdown[name])
+    alike = [name for name in slowdown if cluster[name] == cluster[first]]
+    if cluster[best] == cluster[first] or len(alike) < 2:
+        return ""
+    fastest = min(alike, key=lambda name: slowdown[name])
+    return f" On cluster {cluster[first]} the fastest is {fastest}."
+
+
+def _on_average(result: StudyResult) -> str:
+    cases = len(cases_of(result))
+    return f", on average over {count(cases, 'case')}" if cases > 1 else ""
 
 
 def _cluster(result: StudyResult, fabric: str) -> str:
@@ -92,5 +128,9 @@ def _cluster(result: StudyResult, fabric: str) -> str:
     return f" (cluster {clusters[fabric]})" if len(set(clusters.values())) > 1 else ""
 
 
-def _listed(names: list[str], most: int = 3) -> str:
+def _case(row: Row) -> str:
+    return f"{row.workload} {row.placement}"
+
+
+def _listed(names: Sequence[str], most: int = 3) -> str:
     return listing(names) if len(names) <= most else f"{', '.join(names[:most])} and {len(names) - most} more"

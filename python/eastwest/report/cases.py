@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from eastwest.report.figures import Scale
 from eastwest.study.result import Row, StudyResult
 
 TIE = 1e-3
@@ -33,6 +34,28 @@ class Case:
         """Tell whether none is faster, where some are slower."""
         level = self.best_s * (1 + TIE)
         return row.step_s <= level < max(row.step_s for row in self.rows)
+
+
+@dataclass(frozen=True)
+class Scales:
+    """The units of one workload's times: those of a training step and of an all-to-all can be far apart."""
+
+    step: Scale
+    communication: Scale
+    exposed: Scale
+
+
+def scales_of(result: StudyResult) -> dict[str, Scales]:
+    """Give each workload's units, the same for all its placements and fabrics, which are compared with each other."""
+    scales = {}
+    for workload in dict.fromkeys(row.workload for row in result.rows):
+        rows = [row for row in result.rows if row.workload == workload]
+        scales[workload] = Scales(
+            Scale.of(row.step_s for row in rows),
+            Scale.of(row.communication_s for row in rows),
+            Scale.of(row.exposed_p95_s for row in rows),
+        )
+    return scales
 
 
 def cases_of(result: StudyResult) -> tuple[Case, ...]:

@@ -18,10 +18,13 @@ from eastwest.study.result import Row
 # Okabe and Ito's palette (2008), told apart under the common colour blindnesses and in grey print.
 COMPUTE, OVERLAPPED, EXPOSED, WAITING = "#6b7f99", "#56b4e9", "#d55e00", "#f0e442"
 SERIES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#6b7f99", "#f0e442")
-SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "pentagon", "star")
+SYMBOLS = tuple(
+    f"{shape}-open" for shape in ("circle", "diamond", "square", "triangle-up", "cross", "x", "pentagon", "star")
+)
+"""Open, so that of two cases that cost the same both are seen."""
 _ROW_PX, _FRAME_PX, _LEGEND_PX = 27, 74, 34
-_WAITING_SHARE = 0.005
-"""Waiting below this share of the step would not be seen in a bar."""
+_SEEN = 0.005
+"""A part below this share of the step would not be seen in a bar."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +51,13 @@ def parts_of(row: Row) -> tuple[tuple[str, str, float], ...]:
 
 
 def seen_parts(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """Give (name, colour) of the parts that a legend of these rows must name."""
-    waits = any(parts_of(row)[-1][2] > _WAITING_SHARE * row.step_s for row in rows)
-    parts = parts_of(rows[0]) if rows else ()
-    return [(name, colour) for name, colour, _ in (parts if waits else parts[:-1])]
+    """Give (name, colour) of the parts that are seen in some bar of these rows: those that a legend must name."""
+    split = [(row, parts_of(row)) for row in rows]
+    return [
+        (name, colour)
+        for place, (name, colour, _) in enumerate(split[0][1] if split else ())
+        if any(parts[place][2] > _SEEN * row.step_s for row, parts in split)
+    ]
 
 
 def step_chart(case: Case, scale: Scale, longest_s: float) -> Chart:
@@ -71,7 +77,7 @@ def step_chart(case: Case, scale: Scale, longest_s: float) -> Chart:
             "marker": {"color": colour},
             "hovertemplate": f"%{{y}}: %{{x:.3g}} {scale.unit} {name}<extra></extra>",
         }
-        for place, (name, colour) in enumerate(seen_parts(case.rows))
+        for place, (name, colour, _) in enumerate(split[0])
     ]
     steps = [row.step_s / scale.seconds for row in case.rows]
     tails = [max(0.0, row.step_p95_s - row.step_s) / scale.seconds for row in case.rows]
@@ -141,6 +147,7 @@ def cost_chart(cases: Sequence[Case], fabrics: Sequence[str]) -> Chart:
                     "size": 11,
                     "color": SERIES[number % len(SERIES)],
                     "symbol": SYMBOLS[number % len(SYMBOLS)],
+                    "line": {"width": 2.5},
                 },
                 "hovertemplate": f"%{{y}}: %{{x:,.3s}} {_plain(unit)}<extra></extra>",
             }
@@ -152,7 +159,8 @@ def cost_chart(cases: Sequence[Case], fabrics: Sequence[str]) -> Chart:
         layout |= {"showlegend": True, "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}}
         layout["height"] += _LEGEND_PX
         layout["margin"]["t"] += _LEGEND_PX
-    return Chart(f"Idle GPUs, {unit}", _json(traces, layout), layout["height"], f"In {unit}: {'; '.join(words)}.")
+    title = f"Idle GPUs, {unit}" if currency else "Idle GPU-hours a day"
+    return Chart(title, _json(traces, layout), layout["height"], f"In {unit}: {'; '.join(words)}.")
 
 
 def _layout(rows: int, axis: str) -> dict[str, Any]:

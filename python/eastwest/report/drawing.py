@@ -13,7 +13,6 @@ from itertools import groupby
 from typing import Any
 
 from eastwest.report.figures import count, rate
-from eastwest.study.result import TierLoad
 
 WIDTH, MARGIN = 640.0, 168.0
 """Units of the view box; the margin on the left holds what the rows and bands are."""
@@ -108,14 +107,6 @@ def draw(sketch: dict[str, Any]) -> Drawing:
         [f"{row.label} {row.label_below}".strip() for row in reversed(rows)] + [band.label for band in bands]
     )
     return Drawing(height, tuple(rows), bands, text)
-
-
-def load_of(band: Band, loads: tuple[TierLoad, ...]) -> tuple[float, float, float] | None:
-    """Give the mean, 99th percentile and maximum load of a band, of its busier direction; None where unknown."""
-    both = [load for load in loads if load.tier in band.tiers]
-    if not both:
-        return None
-    return max(load.mean for load in both), max(load.p99 for load in both), max(load.max for load in both)
 
 
 def _shown(boxes: list[dict[str, Any]]) -> set[tuple[int, int]]:

@@ -63,12 +63,13 @@ def rate(bits_per_second: float) -> str:
 
 
 def count(number: int, thing: str) -> str:
-    """Give a number of things: 1 spine, 1,024 servers, 2 leaves, 3 switches."""
+    """Give a number of things: 1 spine, 1,024 servers, 2 leaves, no switches."""
     if number == 1:
         return f"1 {thing}"
+    few = f"{number:,}" if number else "no"
     if thing.endswith("leaf"):
         thing = thing.removesuffix("f") + "v"
-    return f"{number:,} {thing}{'es' if thing.endswith(('v', 'ch')) else 's'}"
+    return f"{few} {thing}{'es' if thing.endswith(('v', 'ch')) else 's'}"
 
 
 def listing(words: Iterable[str]) -> str:

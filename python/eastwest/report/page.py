@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
+from statistics import fmean
 from typing import Any
 
 import jinja2
@@ -16,24 +17,14 @@ from markupsafe import Markup
 
 from eastwest.report import charts, figures
 from eastwest.report.answer import FIDELITIES, answer, slowdowns
-from eastwest.report.cases import Case, cases_of, fabrics_of, told_apart
-from eastwest.report.drawing import MARGIN, WIDTH, Band, Drawing, draw, load_of
-from eastwest.report.figures import Scale, amount, percent, rate
+from eastwest.report.cases import TIE, Case, cases_of, fabrics_of, rows_of, scales_of, told_apart
+from eastwest.report.columns import columns_of
+from eastwest.report.drawing import WIDTH, Band, Drawing, draw
+from eastwest.report.figures import NBSP, amount, percent, rate
 from eastwest.report.inventory import built
+from eastwest.report.limits import reasons_of
+from eastwest.report.loads import HEAT, band_of, load_of, pairs_of
 from eastwest.study.result import FabricFacts, Row, StudyResult
-
-_WAY = {
-    "gpu": "GPU",
-    "nvlink": "NVLink",
-    "pcie": "PCIe",
-    "nic": "NIC",
-    "leaf": "leaf",
-    "spine": "spine",
-    "core": "core",
-}
-"""What bytes pass on their way up, innermost first, and how it is spelled."""
-_HEAT = (0.2, 0.4, 0.6, 0.8, 0.95)
-"""Loads at which the colour changes; above the last a link is as good as full."""
 
 
 @dataclass(frozen=True)
@@ -46,32 +37,19 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column of the comparison: how a cell reads, and by what it is sorted."""
-
-    head: str
-    text: Callable[[Row], str]
-    key: Callable[[Row], float | str]
-    numeric: bool = True
-    bar: bool = False  # the cell shows its share of one as a bar
-
-
-@dataclass(frozen=True)
 class Picture:
     """A fabric with what is known of it: facts for people, its drawing, and of each band the load in each case."""
 
     name: str
     facts: str
     drawing: Drawing
-    loads: tuple[tuple[tuple[float, float, float] | None, ...], ...]
+    loads: tuple[tuple[dict[str, str | int] | None, ...], ...]
 
 
 def page(result: StudyResult) -> str:
     """Give the report of a result as one HTML page."""
     result = told_apart(result)
     cases, fabrics = cases_of(result), fabrics_of(result)
-    step = Scale.of(row.step_s for row in result.rows)
-    longest_s = max((max(row.step_s, row.step_p95_s) for row in result.rows), default=0.0)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("eastwest.report"),
         autoescape=True,
@@ -79,16 +57,18 @@ def page(result: StudyResult) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": percent, "amount": amount, "heat": heat}
+    environment.filters |= {"percent": percent}
     return environment.get_template("report.html.j2").render(
         result=result,
         answer=answer(result),
-        tiles=_tiles(result) if len(fabrics) > 1 else (),
+        tiles=_tiles(result, cases),
         cases=cases,
-        columns=_columns(result),
-        charts=[charts.step_chart(case, step, longest_s) for case in cases],
-        cost_chart=charts.cost_chart(cases, fabrics),
-        tiers=_tiers(result),
+        columns=columns_of(result),
+        reasons=reasons_of(result),
+        charts=_step_charts(result, cases),
+        cost_chart=charts.cost_chart(cases, fabrics) if any(_hours(row) for row in result.rows) else None,
+        pairs=pairs_of(result),
+        load_of=load_of,
         pictures=[_picture(facts, cases) for facts in result.fabrics if facts.sketch.get("boxes")],
         shown_case=_most_telling(cases),
         fidelities=[
@@ -99,78 +79,26 @@ def page(result: StudyResult) -> str:
         draws=max((row.draws for row in result.rows), default=1),
         prices=sorted(_prices(result)),
         legend=charts.seen_parts(result.rows),
-        heat_steps=_HEAT,
+        heat_steps=HEAT,
         width=WIDTH,
-        margin=MARGIN,
         # Plotly's own code, and our figures, which `charts` has made safe inside a script element.
         plotly=Markup(_plotly()),
         safe=Markup,
     )
 
 
+def _step_charts(result: StudyResult, cases: tuple[Case, ...]) -> list[charts.Chart]:
+    """Chart each case; those of one workload share an axis, so that they can be compared."""
+    scales = scales_of(result)
+    longest_s: dict[str, float] = {}
+    for row in result.rows:
+        longest_s[row.workload] = max(longest_s.get(row.workload, 0.0), row.step_s, row.step_p95_s)
+    return [charts.step_chart(case, scales[case.workload].step, longest_s[case.workload]) for case in cases]
+
+
 def _plotly() -> str:
     """Give plotly's JavaScript, which its Python package carries (version and licence stand in its first lines)."""
     return (files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
-
-
-def heat(load: float) -> int:
-    """Give the colour step of a load: 0 for a quiet link to 5 for a full one."""
-    return sum(load >= step for step in _HEAT)
-
-
-def _tiers(result: StudyResult) -> dict[str, tuple[str, str]]:
-    """Give all directed tiers with their ends, in the order in which bytes pass them: up from the GPU, down to it."""
-    order = {end: place for place, end in enumerate(_WAY)}
-
-    def place(tier: str) -> tuple[bool, int]:
-        here, there = (order.get(end, len(order)) for end in _ends(tier))
-        return here > there, here if here < there else -here
-
-    tiers = dict.fromkeys(load.tier for row in result.rows for load in row.tiers)
-    return {tier: (_WAY.get(a, a), _WAY.get(b, b)) for tier in sorted(tiers, key=place) for a, b in [_ends(tier)]}
-
-
-def _ends(tier: str) -> tuple[str, str]:
-    here, _, there = tier.partition("-")
-    return here, there
-
-
-def _columns(result: StudyResult) -> list[Column]:
-    rows = result.rows
-    step = Scale.of(row.step_s for row in rows)
-    exchange = Scale.of(row.communication_s for row in rows)
-    columns = [
-        Column("Fabric", lambda row: row.fabric, lambda row: row.fabric, numeric=False),
-        Column("Cluster", lambda row: row.cluster, lambda row: row.cluster, numeric=False),
-        Column(f"Step ({step.unit})", lambda row: step.text(row.step_s), lambda row: row.step_s),
-        Column("p95", lambda row: _tail(step, row.step_s, row.step_p95_s), lambda row: row.step_p95_s),
-        Column(f"Ideal step ({step.unit})", lambda row: step.text(row.ideal_step_s), lambda row: row.ideal_step_s),
-        Column(
-            f"Exchange ({exchange.unit})",
-            lambda row: exchange.text(row.communication_s),
-            lambda row: row.communication_s,
-        ),
-        Column(f"Exposed ({exchange.unit})", lambda row: exchange.text(row.exposed_s), lambda row: row.exposed_s),
-        Column("p95", lambda row: _tail(exchange, row.exposed_s, row.exposed_p95_s), lambda row: row.exposed_p95_s),
-        Column("Ideal over actual", lambda row: percent(row.closeness), lambda row: row.closeness),
-        Column("Network share", lambda row: percent(row.exposed_share), lambda row: row.exposed_share, bar=True),
-        Column("GPU idle", lambda row: percent(row.gpu_idle_share), lambda row: row.gpu_idle_share),
-    ]
-    if not any(step.text(row.step_s) != step.text(row.step_p95_s) for row in rows):
-        columns = [column for column in columns if column.head != "p95"]
-    if len({row.cluster for row in rows}) == 1:
-        columns = [column for column in columns if column.head != "Cluster"]
-    currencies = {row.cost.currency for row in rows if row.cost.idle_cost_per_day is not None}
-    if currencies:
-        head = f"Idle GPUs ({' or '.join(sorted(currencies))} a day)"
-        columns.append(Column(head, lambda row: amount(_cost(row)), _cost))
-    else:
-        columns.append(Column("Idle GPU-hours a day", lambda row: amount(_hours(row)), _hours))
-    return columns
-
-
-def _tail(scale: Scale, median_s: float, p95_s: float) -> str:
-    return scale.text(p95_s) if scale.text(p95_s) != scale.text(median_s) else ""
 
 
 def _cost(row: Row) -> float:
@@ -181,38 +109,31 @@ def _hours(row: Row) -> float:
     return row.cost.idle_gpu_hours_per_day
 
 
-def _tiles(result: StudyResult) -> list[Tile]:
-    """Give the best fabric against the worst in four figures, as means over the cases."""
+def _tiles(result: StudyResult, cases: tuple[Case, ...]) -> list[Tile]:
+    """Give the best fabric against the worst: the step of the first case, idle GPUs and their cost over all cases."""
     slowdown = slowdowns(result)
+    if max(slowdown.values(), default=1.0) <= 1 + TIE:
+        return []
     best, worst = min(slowdown, key=lambda name: slowdown[name]), max(slowdown, key=lambda name: slowdown[name])
+    over = "on average, " if len(cases) > 1 else ""
 
     def mean(value: Callable[[Row], float], fabric: str) -> float:
-        values = [value(row) for row in result.rows if row.fabric == fabric]
-        return sum(values) / len(values)
+        return fmean(value(row) for row in rows_of(result, fabric))
 
-    step = Scale.of(row.step_s for row in result.rows)
-    against = f"against {{}} on {worst}"
+    def tile(head: str, text: Callable[[str], str], over: str = "") -> Tile:
+        return Tile(head, text(best), f"{over}against {text(worst)} on {worst}")
+
+    case, scale = cases[0], scales_of(result)[cases[0].workload].step
+    steps = {row.fabric: scale.with_unit(row.step_s) for row in case.rows}
     tiles = [
         Tile("Fastest fabric", best, f"of {len(slowdown)}; slowest is {worst}"),
-        Tile(
-            "Mean step",
-            step.with_unit(mean(lambda row: row.step_s, best)),
-            against.format(step.with_unit(mean(lambda row: row.step_s, worst))),
-        ),
-        Tile(
-            "GPUs idle",
-            percent(mean(lambda row: row.gpu_idle_share, best)),
-            against.format(percent(mean(lambda row: row.gpu_idle_share, worst))),
-        ),
+        tile(f"Step of {case.name}", lambda fabric: steps[fabric]),
+        tile("GPUs idle", lambda fabric: percent(mean(lambda row: row.gpu_idle_share, fabric)), over),
     ]
     if all(row.cost.idle_cost_per_day is not None for row in result.rows):
         currency = result.rows[0].cost.currency
         tiles.append(
-            Tile(
-                "Idle GPUs cost a day",
-                f"{amount(mean(_cost, best))} {currency}",
-                against.format(f"{amount(mean(_cost, worst))} {currency}"),
-            )
+            tile("Idle GPUs cost a day", lambda fabric: f"{amount(mean(_cost, fabric))}{NBSP}{currency}", over)
         )
     return tiles
 
@@ -236,8 +157,8 @@ def _picture(facts: FabricFacts, cases: tuple[Case, ...]) -> Picture:
     drawing = draw(facts.sketch)
     rows = [next((row for row in case.rows if row.fabric == facts.name), None) for case in cases]
 
-    def loads(band: Band) -> tuple[tuple[float, float, float] | None, ...]:
-        return tuple(load_of(band, row.tiers) if row else None for row in rows)
+    def loads(band: Band) -> tuple[dict[str, str | int] | None, ...]:
+        return tuple(band_of(load for load in row.tiers if load.tier in band.tiers) if row else None for row in rows)
 
     return Picture(facts.name, _facts(facts.summary), drawing, tuple(loads(band) for band in drawing.bands))
 

@@ -10,16 +10,17 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from eastwest.report.answer import FIDELITIES
-from eastwest.report.cases import cases_of, told_apart
-from eastwest.report.figures import Scale, amount, percent
+from eastwest.report.answer import FIDELITIES, answer
+from eastwest.report.cases import cases_of, scales_of, told_apart
+from eastwest.report.figures import amount, percent
+from eastwest.report.limits import in_short, reasons_of
 from eastwest.study.result import Row, StudyResult
 
 MARK = "▸"
 _AIRY, _ROOMY = 96, 120
 """From these widths on, columns stand two blanks apart, and heads are spelled out."""
-_READABLE = 13
-"""The least width for a bottleneck; where it has less, columns that can be spared give way."""
+_LEAST = 10
+"""A bottleneck has at least this width, however narrow the terminal."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,10 @@ class _Column:
     long_head: str
     cell: Callable[[Row], Text]
     justify: Literal["left", "right"] = "right"
-    spared: bool = False  # left out first where there is no room
+    spared: int = 0  # where there is no room, columns with 1 are left out first, then 2 and so on; 0 stays
 
     def width(self, rows: tuple[Row, ...], roomy: bool) -> int:
-        lines = (self.long_head if roomy else self.head).split("\n")
+        lines = (self.long_head if roomy else self.head).format(step="ms", exposed="ms").split("\n")
         return max(*map(len, lines), *(self.cell(row).cell_len for row in rows))
 
 
@@ -48,30 +49,33 @@ class Comparison:
         yield from _below(self._result)
 
     def _tables(self, width: int) -> Iterator[Text | Table]:
-        rows = self._result.rows
+        rows, scales = self._result.rows, scales_of(self._result)
         roomy = width >= _ROOMY
         gap = 2 if width >= _AIRY else 1
-        columns = _columns(self._result)
 
-        def rest() -> int:
-            used = sum(column.width(rows, roomy) + gap for column in columns if column.head != "bottleneck")
-            return width - used - len(MARK) - gap
+        def used(columns: list[_Column]) -> int:
+            return len(MARK) + sum(gap + column.width(rows, roomy) for column in columns)
 
-        while rest() < _READABLE and (spared := [column for column in columns if column.spared]):
-            columns.remove(spared[-1])
-        widest = max(rest(), _READABLE // 2)
+        # Where all does not fit, directions of bottlenecks go first, then columns that can be spared.
+        columns = _columns(self._result, in_full=True)
+        if used(columns) > width:
+            columns = _columns(self._result, in_full=False)
+        while used(columns) > width and (spared := [column for column in columns if column.spared]):
+            columns.remove(min(spared, key=lambda column: column.spared))
+        widths = [column.width(rows, roomy) for column in columns]
+        short = max(0, used(columns) - width)
         for case in cases_of(self._result):
+            units = {"step": scales[case.workload].step.unit, "exposed": scales[case.workload].exposed.unit}
             table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
             table.add_column("", width=len(MARK), no_wrap=True)
-            for column in columns:
-                own = column.width(rows, roomy)
+            for column, own in zip(columns, widths, strict=True):
+                is_limit = column.head == "bottleneck"
                 table.add_column(
-                    column.long_head if roomy else column.head,
+                    Text((column.long_head if roomy else column.head).format(**units)),
                     justify=column.justify,
                     vertical="top",
-                    width=min(own, widest) if column.head == "bottleneck" else own,
-                    overflow="fold",
-                    no_wrap=column.head != "bottleneck",
+                    width=max(own - short, _LEAST) if is_limit else own,
+                    overflow="fold",  # a figure that has no room goes on below; cut, it would be another figure
                 )
             for row in case.rows:
                 fastest = case.is_fastest(row)
@@ -82,46 +86,42 @@ class Comparison:
             yield Text()
 
 
-def _columns(result: StudyResult) -> list[_Column]:
-    rows = result.rows
-    # Times that are compared with each other share a unit: the step with its bound, the exchange with its tail.
-    step = Scale.of(row.step_s for row in rows)
-    exposed = Scale.of(row.exposed_p95_s for row in rows)
-    currency = next((row.cost.currency for row in rows if row.cost.idle_cost_per_day is not None), None)
+def _columns(result: StudyResult, in_full: bool) -> list[_Column]:
+    """Give all columns; bottlenecks `in_full` or without their direction. In heads, units stand for those of a case."""
+    scales, reasons = scales_of(result), reasons_of(result)
+    currency = next((row.cost.currency for row in result.rows if row.cost.idle_cost_per_day is not None), None)
+
+    def step(time_s: Callable[[Row], float]) -> Callable[[Row], Text]:
+        return lambda row: Text(scales[row.workload].step.text(time_s(row)))
+
+    def exposed(row: Row) -> Text:
+        return Text(scales[row.workload].exposed.text(row.exposed_s))
 
     def tail(row: Row) -> Text:
-        differs = exposed.text(row.exposed_p95_s) != exposed.text(row.exposed_s)
-        return Text(exposed.text(row.exposed_p95_s) if differs else "", "dim")
+        told = scales[row.workload].exposed.text(row.exposed_p95_s)
+        return Text("" if told == exposed(row).plain else told, "dim")
+
+    def limit(row: Row) -> Text:
+        where = row.bottleneck.where if in_full else in_short(row.bottleneck.where)
+        return Text.assemble(where, (f" [{reasons[row.bottleneck.why].number}]", "dim"))
 
     columns = [
         _Column("fabric", "fabric", lambda row: Text(row.fabric), "left"),
-        _Column(f"step\n{step.unit}", f"step\n({step.unit})", lambda row: Text(step.text(row.step_s))),
-        _Column(
-            f"exposed\n{exposed.unit}",
-            f"exchange\nexposed ({exposed.unit})",
-            lambda row: Text(exposed.text(row.exposed_s)),
-        ),
-    ]
-    if any(tail(row) for row in rows):
-        columns.append(_Column(f"p95\n{exposed.unit}", f"its p95\n({exposed.unit})", tail, spared=True))
-    columns += [
+        _Column("step\n{step}", "step\n({step})", step(lambda row: row.step_s)),
+        _Column("exposed\n{exposed}", "exposed\n({exposed})", exposed),
+        _Column("p95\n{exposed}", "its p95\n({exposed})", tail, spared=2),
         _Column("net", "network's\nshare", lambda row: Text(percent(row.exposed_share))),
-        _Column("GPU\nidle", "GPU\nidle", lambda row: Text(percent(row.gpu_idle_share))),
-        _Column(
-            f"ideal\n{step.unit}",
-            f"ideal\nstep ({step.unit})",
-            lambda row: Text(step.text(row.ideal_step_s)),
-            spared=True,
-        ),
-        _Column("bottleneck", "bottleneck", lambda row: Text(row.bottleneck.where.removesuffix(" links")), "left"),
-        _Column("busy", "busy", lambda row: Text(percent(row.bottleneck.utilisation))),
-    ]
-    if currency is None:
-        hours = _Column(
+        _Column("GPU\nidle", "GPU\nidle", lambda row: Text(percent(row.gpu_idle_share)), spared=4),
+        _Column("ideal\n{step}", "ideal\nstep ({step})", step(lambda row: row.ideal_step_s), spared=1),
+        _Column("bottleneck", "bottleneck", limit, "left"),
+        _Column("busy", "busy", lambda row: Text(percent(row.bottleneck.utilisation)), spared=3),
+        _Column(f"idle\n{currency}/d", f"idle cost\n({currency}/day)", _cost)
+        if currency
+        else _Column(
             "idle h\na day", "idle GPU-\nhours/day", lambda row: Text(amount(row.cost.idle_gpu_hours_per_day))
-        )
-        return [*columns, hours]
-    return [*columns, _Column(f"idle\n{currency}/d", f"idle cost\n({currency}/day)", _cost)]
+        ),
+    ]
+    return [column for column in columns if any(column.cell(row) for row in result.rows)]
 
 
 def _cost(row: Row) -> Text:
@@ -129,15 +129,18 @@ def _cost(row: Row) -> Text:
 
 
 def _below(result: StudyResult) -> Iterator[Table | Text]:
-    """Give the legend, the warnings, what the figures show, and what the fidelities leave out."""
+    """Give the reasons, the legend, warnings and notes, and last, where the eye is, the answer."""
+    for reason in reasons_of(result).values():
+        yield _item(f"[{reason.number}]".rjust(4), f"{reason.where}: {reason.text}", "")
+    yield Text()
     yield Text(
-        f"{MARK} fastest of its group; exposed: exchange that GPUs wait for; net: its share of the step; "
+        f"{MARK} fastest of its group; exposed: communication that compute does not hide; net: its share of the step; "
         "ideal: the step if only servers and their ports set the pace.",
         "dim",
     )
     draws = max((row.draws for row in result.rows), default=1)
     if draws > 1:
-        yield Text(f"Median of {draws} draws of the ECMP hash, and the 95th percentile where it differs.", "dim")
+        yield Text(f"Times are the median of {draws} draws of the ECMP hash; p95 is told where it differs.", "dim")
     for warning in result.warnings:
         yield _item("!", warning, "yellow")
     for note in result.notes:
@@ -145,6 +148,8 @@ def _below(result: StudyResult) -> Iterator[Table | Text]:
     for fidelity in dict.fromkeys(row.fidelity for row in result.rows):
         if fidelity in FIDELITIES:
             yield _item("•", f"{fidelity.capitalize()} leaves out {FIDELITIES[fidelity][1]}.", "dim")
+    yield Text()
+    yield Text(" ".join(answer(result)), "bold")
 
 
 def _item(sign: str, text: str, style: str) -> Table:

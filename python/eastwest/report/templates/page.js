@@ -36,13 +36,10 @@ function sortBy(button) {
 }
 
 function colourFabrics(index) {
-  const steps = {{ heat_steps | tojson }};
-  const text = (load) => (load > 0 && load < 0.005 ? "<1 %" : `${Math.round(load * 100)} %`);
   for (const band of document.querySelectorAll(".band")) {
     const load = JSON.parse(band.dataset.loads)[index];
-    const heat = load ? steps.filter((step) => load[2] >= step).length : "none";
-    band.setAttribute("class", `band heat-${heat}`);
-    band.querySelector(".now").textContent = load ? `mean ${text(load[0])}, busiest ${text(load[2])}` : "";
+    band.setAttribute("class", `band heat-${load ? load.heat : "none"}`);
+    band.querySelector(".now").textContent = load ? load.text : "";
   }
 }
 
