@@ -163,7 +163,7 @@ fn permutation() -> Demands {
 /// Runs demands that all start at once to their end, and gives when that is.
 fn run(demands: &Demands, capacity: &[f64], tolerance: f64) -> (u64, u64) {
     let mut fluid = Fluid::new(capacity.to_vec(), tolerance);
-    fluid.add(demands, 0);
+    fluid.add(demands.clone(), 0);
     let mut done = Vec::new();
     while let Some(time) = fluid.next() {
         fluid.advance(time, &mut done);

@@ -1,7 +1,8 @@
-//! One connected component of demands and resources, as it progresses between two changes of its rates.
+//! One connected component of demands and resources, from an arrival or a split to the next.
 
-use super::filling::Filling;
-use super::network::{NONE, Network};
+use super::completions::{Completions, Due};
+use super::filling::{Filling, Scratch};
+use super::network::Network;
 use crate::{PS_PER_S, Picoseconds};
 
 /// Completions this near to each other, relative to the time until them, are the same but for rounding.
@@ -10,21 +11,55 @@ const SAME: f64 = 1e-9;
 /// Part of a span that may be rounding: it does not push a completion over to the next picosecond.
 const ROUNDING: f64 = 1e-14;
 
-/// A demand on its way.
+/// A demand on its way, as of the latest change of its rate.
 #[derive(Clone, Copy)]
 pub(super) struct Flight {
     /// The add that it came with, and its index there.
     pub batch: u32,
     pub index: u32,
-    pub started: Picoseconds,
-    /// Bytes of progress until it is done.
-    pub remaining: f64,
+    /// Counts changes of its rate within an island.
+    stamp: u32,
+    started: Picoseconds,
+    since: Picoseconds,
+    /// Bytes of progress that were left then.
+    remaining: f64,
+    /// Progress from then on, bytes a second.
+    rate: f64,
+    /// When it is out of work; the end of time if it never is, or has been.
+    end: Picoseconds,
     /// Bytes by which an exact run can be ahead or behind (see [`super::Fluid`] on batching).
-    pub drift: f64,
-    /// Progress at present, bytes a second.
-    pub rate: f64,
-    /// Seconds by which the latest change of this rate may be late.
-    pub lag: f64,
+    drift: f64,
+}
+
+impl Flight {
+    pub(super) fn new(batch: u32, index: u32, work: f64, now: Picoseconds) -> Self {
+        let end = Picoseconds::MAX;
+        Self { batch, index, stamp: 0, started: now, since: now, remaining: work, rate: 0.0, end, drift: 0.0 }
+    }
+
+    /// Bytes of progress that are left at a time.
+    pub(super) fn remaining_at(&self, now: Picoseconds) -> f64 {
+        (self.remaining - self.rate * seconds(now - self.since)).max(0.0)
+    }
+
+    /// Changes the rate, which is late by `lag` seconds. Gives whether that is a change.
+    fn change(&mut self, rate: f64, now: Picoseconds, lag: f64) -> bool {
+        if rate == self.rate {
+            return false;
+        }
+        self.drift += (rate - self.rate).abs() * lag;
+        (self.remaining, self.since, self.rate) = (self.remaining_at(now), now, rate);
+        self.stamp += 1;
+        self.end = now.saturating_add(match self.remaining {
+            0.0 => 0,
+            remaining => whole(remaining / rate * PS_PER_S),
+        });
+        true
+    }
+
+    fn due(&self, flight: u32) -> Due {
+        Due { time: self.end, flight, stamp: self.stamp }
+    }
 }
 
 /// What a demand's completion tells.
@@ -38,44 +73,60 @@ pub(super) struct Landing {
 /// Demands of one component under their present rates.
 pub(super) struct Island {
     flights: Vec<Flight>,
+    /// How many of them are not done.
+    live: usize,
     network: Network,
-    /// Flights that are not done, ascending.
-    live: Vec<u32>,
-    rate: Vec<f64>,
-    limit: Vec<u32>,
-    /// Of each class, as [`Filling::fair_level`]; kept only where completions are batched.
-    fair_level: Vec<f64>,
-    /// Time to which the flights have progressed.
-    since: Picoseconds,
-    /// Picoseconds from then until the first of them is out of work.
-    first: f64,
-    /// Time at which the next of them are done; the end of time if they never are.
+    filling: Filling,
+    completions: Completions,
+    /// The flights that are done at the next event.
+    members: Vec<u32>,
+    /// When the first of them is out of work, and those that are so then but for rounding.
+    first: Picoseconds,
+    first_same: Picoseconds,
+    /// Place of the first of them in the order of freezing.
+    place: u32,
+    /// Time of the next event; the end of time if there never is one.
     pub next: Picoseconds,
-    /// Time at which the last would be done at present rates.
-    pub last: Picoseconds,
-    /// The resource that limits that last one, or [`NONE`].
-    pub critical: u32,
-    /// Names these rates: no two solutions of a run have the same.
-    pub solution: u64,
+    /// The flight that would be done last at present rates.
+    slowest: u32,
+    /// At most the shortest span from start to completion, and the latest start.
+    shortest: Picoseconds,
+    youngest: Picoseconds,
 }
 
 impl Island {
-    pub(super) fn new(flights: Vec<Flight>, network: Network, since: Picoseconds) -> Self {
-        let count = flights.len();
-        Self {
-            live: (0..count as u32).collect(),
-            rate: vec![0.0; count],
-            limit: vec![NONE; count],
-            fair_level: Vec::new(),
+    /// Computes the rates of flights, whose last change if any is late by `lag` seconds.
+    pub(super) fn new(
+        mut flights: Vec<Flight>,
+        network: Network,
+        now: Picoseconds,
+        lag: f64,
+        scratch: &mut Scratch,
+    ) -> Self {
+        let filling = Filling::new(&network, scratch);
+        for (f, flight) in (0..).zip(&mut flights) {
+            flight.change(filling.rate(&network, f), now, lag);
+            flight.stamp = 0;
+        }
+        // Those of equal work and weight end in the opposite order.
+        let due = filling.frozen().iter().rev().map(|&f| flights[f as usize].due(f)).collect();
+        let mut island = Self {
+            live: flights.len(),
+            youngest: flights.iter().map(|flight| flight.started).max().unwrap_or(now),
             flights,
             network,
-            since,
-            first: 0.0,
+            filling,
+            completions: Completions::new(due),
+            members: Vec::new(),
+            first: 0,
+            first_same: 0,
+            place: 0,
             next: Picoseconds::MAX,
-            last: Picoseconds::MAX,
-            critical: NONE,
-            solution: 0,
-        }
+            slowest: 0,
+            shortest: 0,
+        };
+        island.survey();
+        island
     }
 
     /// Finite resources that the component spans.
@@ -85,101 +136,127 @@ impl Island {
 
     /// Whether no flight is left.
     pub(super) fn is_empty(&self) -> bool {
-        self.live.is_empty()
+        self.live == 0
     }
 
-    /// Whether so many flights are done that compiling the rest anew pays.
+    /// Whether so many flights are done that compiling the rest anew pays, once rates must be computed again.
     pub(super) fn is_sparse(&self) -> bool {
-        2 * self.live.len() < self.flights.len()
+        2 * self.live < self.flights.len()
+    }
+
+    /// Whether flights are left whose rates the latest completions can change.
+    pub(super) fn is_unsettled(&self) -> bool {
+        self.filling.would_change(self.place, |f| self.filling.is_gone(f))
     }
 
     /// Flights that are not done.
     pub(super) fn flights(&self) -> impl Iterator<Item = &Flight> {
-        self.live.iter().map(|&f| &self.flights[f as usize])
+        (0..).zip(&self.flights).filter(|&(f, _)| !self.filling.is_gone(f)).map(|(_, flight)| flight)
     }
 
-    /// Bytes that each flight not done has still to go at a time, at most one completion ahead.
-    pub(super) fn remaining_at(&self, now: Picoseconds) -> impl Iterator<Item = (&Flight, f64)> {
-        let seconds = (now - self.since) as f64 / PS_PER_S;
-        self.flights().map(move |flight| (flight, (flight.remaining - flight.rate * seconds).max(0.0)))
+    /// Time at which the last flight would be done at present rates.
+    pub(super) fn last(&self) -> Picoseconds {
+        self.flights[self.slowest as usize].end
     }
 
-    /// Computes the rates and, from them, what happens next.
-    pub(super) fn solve(&mut self, filling: &mut Filling, tolerance: f64, solution: u64) {
-        filling.solve(&self.network, &self.live, &mut self.rate, &mut self.limit);
-        let (mut first, mut span) = (f64::INFINITY, f64::INFINITY);
-        let (mut last, mut slowest) = (-1.0, NONE);
-        for &f in &self.live {
-            let flight = &mut self.flights[f as usize];
-            let rate = self.rate[f as usize];
-            flight.drift += (rate - flight.rate).abs() * flight.lag;
-            (flight.rate, flight.lag) = (rate, 0.0);
-            let left = left(flight);
-            first = left.min(first);
-            span = (left + (self.since - flight.started) as f64).min(span);
-            if left > last * (1.0 + SAME) {
-                (last, slowest) = (left, f);
-            }
+    /// The resource that limits that one, or [`NONE`](super::network::NONE).
+    pub(super) fn critical(&self) -> u32 {
+        self.filling.limit(&self.network, self.slowest)
+    }
+
+    /// Computes the rates after completions, which are late by up to `lag` seconds. Gives whether any can change.
+    pub(super) fn refill(&mut self, now: Picoseconds, lag: f64, scratch: &mut Scratch) -> bool {
+        let Self { flights, network, filling, completions, live, slowest, .. } = self;
+        if !filling.refill(network, self.place, scratch) {
+            return false;
         }
-        (self.first, self.solution) = (first, solution);
-        let reach = first + (first * SAME).max(span * tolerance);
-        let end = self.flights().map(left).filter(|&left| left <= reach).fold(first, f64::max);
-        if tolerance > 0.0 {
-            self.fair_level.clone_from(&filling.fair_level);
+        let stamp = flights[*slowest as usize].stamp;
+        scratch.thawed.retain(|&f| flights[f as usize].change(filling.rate(network, f), now, lag));
+        let due = scratch.thawed.iter().map(|&f| flights[f as usize].due(f));
+        completions.extend(due, *live, |due| flights[due.flight as usize].stamp == due.stamp);
+        let is_slowest_known = flights[*slowest as usize].stamp == stamp && !filling.is_gone(*slowest);
+        if is_slowest_known && 4 * scratch.thawed.len() < *live {
+            scratch.thawed.iter().for_each(|&f| self.meet(f));
+        } else {
+            self.survey();
         }
-        self.next = self.since.saturating_add(whole(end));
-        self.last = self.since.saturating_add(whole(last));
-        self.critical = match self.limit[slowest as usize] {
-            NONE => NONE,
-            class => self.network.resource[class as usize],
-        };
+        true
     }
 
-    /// Lets the flights progress to a time, no later than [`Island::next`], and appends those that are done.
-    /// Gives whether some of them are late.
-    pub(super) fn settle(&mut self, now: Picoseconds, landed: &mut Vec<Landing>) -> bool {
-        let elapsed = (now - self.since) as f64;
-        let seconds = elapsed / PS_PER_S;
+    /// Finds the slowest flight and the shortest span, looking at all.
+    fn survey(&mut self) {
+        let is_live = |f: &u32| !self.filling.is_gone(*f);
+        let live: Vec<u32> = (0..self.flights.len() as u32).filter(is_live).collect();
+        (self.slowest, self.shortest) = (live[0], Picoseconds::MAX);
+        live.into_iter().for_each(|f| self.meet(f));
+    }
+
+    /// Takes a flight into account for the slowest and the shortest span.
+    fn meet(&mut self, f: u32) {
+        let flight = &self.flights[f as usize];
+        self.shortest = self.shortest.min(flight.end - flight.started);
+        if flight.end > self.last() {
+            self.slowest = f;
+        }
+    }
+
+    /// Decides which flights are done next, and when.
+    pub(super) fn plan(&mut self, tolerance: f64) {
+        self.members.clear();
+        self.next = Picoseconds::MAX;
+        let Some(first) = self.take(Picoseconds::MAX - 1) else { return };
+        self.first = first.time;
+        let until = (first.time - self.flights[first.flight as usize].since) as f64;
+        while self.take(self.first + (until * SAME) as Picoseconds).is_some() {}
+        self.first_same = self.next;
+        if tolerance > 0.0 && self.filling.would_change(self.place, |f| self.flights[f as usize].end <= self.next) {
+            // All spans are at least the shortest seen, and at least what has passed since the latest start.
+            let span = self.shortest.max(self.first - self.youngest);
+            while self.take(self.first + (span as f64 * tolerance) as Picoseconds).is_some() {}
+        }
+    }
+
+    /// Makes the next flight a member of the event, if it is due by a time.
+    fn take(&mut self, until: Picoseconds) -> Option<Due> {
+        let flights = &self.flights;
+        let due = self.completions.take(until, |due| flights[due.flight as usize].stamp == due.stamp)?;
+        let place = self.filling.place(due.flight);
+        self.place = if self.members.is_empty() { place } else { self.place.min(place) };
+        self.next = due.time;
+        self.members.push(due.flight);
+        Some(due)
+    }
+
+    /// Lets the flights progress to a time, no later than [`Island::next`], and appends those that are done then.
+    /// Gives the seconds by which the changes of rates that this brings may be late; [`Island::refill`] is due.
+    pub(super) fn settle(&mut self, now: Picoseconds, landed: &mut Vec<Landing>) -> f64 {
         // Rounding up to a picosecond and joining what is the same but for rounding is no batching.
-        let batched = elapsed > self.first * (1.0 + SAME) + 1.0;
-        let held = if batched { (elapsed - self.first) / PS_PER_S } else { 0.0 };
+        let held = if now > self.first_same { seconds(now - self.first) } else { 0.0 };
         let mut lag = 0.0f64;
-        let Self { flights, network, fair_level, first, live, .. } = self;
-        live.retain(|&f| {
-            let flight = &mut flights[f as usize];
-            let left = left(flight);
-            if left * (1.0 - ROUNDING) > elapsed {
-                flight.remaining = (flight.remaining - flight.rate * seconds).max(0.0);
-                return true;
+        for f in self.members.drain(..) {
+            let flight = &self.flights[f as usize];
+            if flight.end > now {
+                continue;
             }
             let mut error = 0.0;
             if held > 0.0 || flight.drift > 0.0 {
-                let fair = network.row(f).iter().map(|entry| fair_level[entry.class as usize]);
-                let slowest = fair.fold(f64::INFINITY, f64::min) * network.weight[f as usize];
+                let slowest = self.filling.fair_level(&self.network, f) * self.network.weight[f as usize];
                 let slowdown = (flight.rate / slowest).max(1.0);
-                let behind = (left - *first).max(0.0) / PS_PER_S + flight.drift / flight.rate;
+                let behind = seconds(flight.end - self.first) + flight.drift / flight.rate;
                 let shift = (held + flight.drift / flight.rate).max(behind * slowdown);
-                let took = (now - flight.started) as f64 / PS_PER_S;
-                error = shift / (took - shift).max(0.0);
+                error = shift / (seconds(now - flight.started) - shift).max(0.0);
                 lag = lag.max(shift);
             }
+            self.filling.leave(f);
+            self.live -= 1;
             landed.push(Landing { batch: flight.batch, index: flight.index, error });
-            false
-        });
-        self.since = now;
-        if lag > 0.0 {
-            for &f in &self.live {
-                self.flights[f as usize].lag = lag;
-            }
         }
-        lag > 0.0
+        lag
     }
 }
 
-/// Picoseconds until a flight is done at its present rate.
-#[inline]
-fn left(flight: &Flight) -> f64 {
-    if flight.remaining > 0.0 { flight.remaining / flight.rate * PS_PER_S } else { 0.0 }
+fn seconds(span: Picoseconds) -> f64 {
+    span as f64 / PS_PER_S
 }
 
 /// Whole picoseconds that hold a span; the end of time if it is infinite.

@@ -3,6 +3,7 @@
 //! A demand crosses resources with coefficients and progresses at one rate. The rates are those at which no demand can
 //! go faster without slowing one that goes no faster for its weight. Nothing here knows paths, queues or algorithms.
 
+mod completions;
 mod components;
 mod filling;
 mod island;
@@ -14,8 +15,8 @@ mod slots;
 pub use run::Fluid;
 
 use crate::demand::Demands;
-use filling::Filling;
-use network::{NONE, Network, Row};
+use filling::{Filling, Scratch};
+use network::{Network, Row};
 use series::Workspace;
 
 /// Weighted max-min rates of all demands at once, by progressive filling.
@@ -35,15 +36,8 @@ pub fn max_min(demands: &Demands, capacity: &[f64]) -> (Vec<f64>, Vec<u32>) {
     let count = demands.len();
     let mut workspace = Workspace::new(capacity.len());
     let network = Network::compile(count, |d| row(demands, d), capacity, &mut workspace);
-    let (mut rate, mut limit) = (vec![0.0; count], vec![NONE; count]);
-    let live: Vec<u32> = (0..count as u32).collect();
-    Filling::default().solve(&network, &live, &mut rate, &mut limit);
-    for limit in &mut limit {
-        if *limit != NONE {
-            *limit = network.resource[*limit as usize];
-        }
-    }
-    (rate, limit)
+    let filling = Filling::new(&network, &mut Scratch::default());
+    (0..count as u32).map(|demand| (filling.rate(&network, demand), filling.limit(&network, demand))).unzip()
 }
 
 fn row(demands: &Demands, demand: usize) -> Row<'_> {

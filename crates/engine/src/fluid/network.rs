@@ -3,6 +3,8 @@
 //! Resources of infinite capacity are left out, and resources in series become one class (see [`super::series`]).
 //! No rates here: see [`super::filling`].
 
+use std::hint::black_box;
+
 use super::series::{Classes, Workspace, mix};
 
 /// No resource, no demand.
@@ -32,16 +34,14 @@ pub(super) struct Network {
     entries: Vec<Entry>,
     column_start: Vec<u32>,
     column: Vec<u32>,
-    /// Capacity of each class, bytes a second: the least of its resources'.
+    /// Capacity of each class, bytes a second: the least of its resources', or a demand's cap.
     pub capacity: Vec<f64>,
-    /// The resource that has it.
+    /// The resource that has it, or [`NONE`] for a cap.
     pub resource: Vec<u32>,
     /// Every resource of finite capacity that a demand crosses, merged or not.
     pub crossed: Vec<u32>,
     /// Weight of each demand.
     pub weight: Vec<f64>,
-    /// Demands of finite cap with the level (cap over weight) at which it holds them, ascending.
-    pub capped: Vec<(f64, u32)>,
 }
 
 impl Network {
@@ -70,35 +70,36 @@ impl Network {
         classes: Classes,
     ) -> Option<Self> {
         let Classes { resource, entries, crossed } = classes;
-        let total: usize = entries.iter().map(|&n| n as usize).sum();
+        let caps: Vec<f64> = (0..demands).map(|demand| row(demand).cap).filter(|&cap| cap < f64::INFINITY).collect();
+        // A cap is a class that one demand crosses. Such classes come first: they win ties.
+        let entries = || std::iter::repeat_n(1, caps.len()).chain(entries.iter().copied());
+        let total: usize = entries().map(|n| n as usize).sum();
         assert!(total < NONE as usize && demands < NONE as usize, "a network of over 4 billion entries");
-        let mut column_start = Vec::with_capacity(resource.len() + 1);
-        column_start.push(0u32);
-        column_start.extend(entries.iter().scan(0, |sum, &n| {
-            *sum += n;
-            Some(*sum)
-        }));
         let mut network = Self {
             row_start: Vec::with_capacity(demands + 1),
             weight: Vec::with_capacity(demands),
             entries: Vec::with_capacity(total),
             column: vec![0; total],
-            capacity: resource.iter().map(|&r| capacity[r as usize]).collect(),
-            capped: Vec::new(),
-            column_start,
-            resource,
+            column_start: vec![0],
+            capacity: caps.iter().copied().chain(resource.iter().map(|&r| capacity[r as usize])).collect(),
+            resource: std::iter::repeat_n(NONE, caps.len()).chain(resource).collect(),
             crossed,
         };
+        network.column_start.extend(entries().scan(0, |sum, n| {
+            *sum += n;
+            Some(*sum)
+        }));
         network.row_start.push(0);
         let mut fill = network.column_start.clone();
         // The latest demand and coefficient on each class.
         let mut seen = vec![(NONE, 0.0f64); network.resource.len()];
+        let mut next_cap = 0;
         for demand in 0..demands {
             let Row { resource, coefficient, weight, cap } = row(demand);
             let mut merged = false;
             for (&r, &coefficient) in resource.iter().zip(coefficient) {
                 if capacity[r as usize] < f64::INFINITY {
-                    let class = class_of[r as usize] as usize;
+                    let class = caps.len() + class_of[r as usize] as usize;
                     if network.resource[class] == r {
                         network.entries.push(Entry { pull: coefficient * weight, class: class as u32 });
                         network.column[fill[class] as usize] = demand as u32;
@@ -113,19 +114,20 @@ impl Network {
                 // As long as its class's own, and each entry matched by one of its class: the columns are equal.
                 for (&r, &coefficient) in resource.iter().zip(coefficient) {
                     if capacity[r as usize] < f64::INFINITY
-                        && seen[class_of[r as usize] as usize] != (demand as u32, coefficient)
+                        && seen[caps.len() + class_of[r as usize] as usize] != (demand as u32, coefficient)
                     {
                         return None;
                     }
                 }
             }
+            if cap < f64::INFINITY {
+                network.entries.push(Entry { pull: weight, class: next_cap });
+                network.column[next_cap as usize] = demand as u32;
+                next_cap += 1;
+            }
             network.row_start.push(network.entries.len() as u32);
             network.weight.push(weight);
-            if cap < f64::INFINITY {
-                network.capped.push((cap / weight, demand as u32));
-            }
         }
-        network.capped.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         Some(network)
     }
 
@@ -136,11 +138,14 @@ impl Network {
         &self.entries[self.row_start[demand] as usize..self.row_start[demand + 1] as usize]
     }
 
-    /// Reads where a demand's loads are, so that they are near when [`row`](Self::row) is wanted.
+    /// Reads where the loads of some demands are, so that they are near when [`row`](Self::row) is wanted.
     #[inline]
-    pub(super) fn touch(&self, demand: u32) -> u32 {
-        let row = self.row(demand);
-        row.first().map_or(0, |entry| entry.class) ^ row.last().map_or(0, |entry| entry.class)
+    pub(super) fn fetch(&self, demands: &[u32]) {
+        let ends = |demand: &u32| {
+            let row = self.row(*demand);
+            row.first().map_or(0, |entry| entry.class) ^ row.last().map_or(0, |entry| entry.class)
+        };
+        black_box(demands.iter().map(ends).fold(0, u32::wrapping_add));
     }
 
     /// Demands that cross a class.

@@ -2,9 +2,10 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
 
 use super::components::Components;
-use super::filling::Filling;
+use super::filling::Scratch;
 use super::island::{Flight, Island, Landing};
 use super::network::{NONE, Network};
 use super::row;
@@ -15,22 +16,24 @@ use crate::{PS_PER_S, Picoseconds};
 
 /// Demands of one add, kept until all of them are done.
 struct Batch {
-    demands: Demands,
+    demands: Arc<Demands>,
     tag: u32,
     live: usize,
 }
 
 /// Demands that progress at max-min rates, arriving and finishing on a clock of picoseconds.
 ///
-/// Drive it with [`add`](Fluid::add), [`next`](Fluid::next) and [`advance`](Fluid::advance). Rates are recomputed only in
-/// the connected component (over resources of finite capacity) that an arrival or a completion touches.
+/// Drive it with [`add`](Fluid::add), [`next`](Fluid::next) and [`advance`](Fluid::advance). An arrival recomputes the
+/// rates in its connected component (over resources of finite capacity), a completion only those that it can change:
+/// of demands that max-min holds at no lower level than the one that is done. Of equal demands that start together the
+/// fastest are done first and change none.
 ///
 /// # Batching and its error
 ///
-/// With a tolerance `e` above zero, completions that follow the first one of their component within `e` times the
-/// shortest span (from start to completion at present rates) among its demands become one event, at the latest of
-/// them. Until then the batch's members hold their rates, idle once their work is done; so one event delays no demand
-/// by more than `e` of its own time.
+/// With a tolerance `e` above zero, a completion that can change rates waits for those that follow it in its component
+/// within `e` times the shortest span (from start to completion at present rates) among its demands: they become one
+/// event, at the latest of them. Until then the batch's members hold their rates, idle once their work is done; so one
+/// event delays no demand by more than `e` of its own time.
 ///
 /// Events add up, and [`batching_error`](Fluid::batching_error) follows them. Let `b` bound, for each demand, the bytes
 /// by which it is ahead of or behind an exact run given the same arrivals. While both runs have the same demands under
@@ -60,10 +63,10 @@ pub struct Fluid {
     owner: Vec<u32>,
     /// Added, not yet part of an island.
     arrived: Vec<Flight>,
-    /// (next completion, solution, island), earliest first; stale where the island has another solution by now.
-    agenda: BinaryHeap<Reverse<(Picoseconds, u64, u32)>>,
-    /// (last completion expected, solution, island), latest first; stale likewise.
-    horizon: BinaryHeap<(Picoseconds, u64, u32)>,
+    /// (next event, island), earliest first; stale where the island has another by now.
+    agenda: BinaryHeap<Reverse<(Picoseconds, u32)>>,
+    /// (last completion expected, island), latest first; stale likewise.
+    horizon: BinaryHeap<(Picoseconds, u32)>,
     /// (tag, index) of demands whose work is carried, by the time when their latency will have passed.
     trailing: BTreeMap<Picoseconds, Vec<(u32, u32)>>,
     carried: Vec<f64>,
@@ -73,7 +76,7 @@ pub struct Fluid {
     landed: Vec<Landing>,
     components: Components,
     workspace: Workspace,
-    filling: Filling,
+    scratch: Scratch,
 }
 
 impl Fluid {
@@ -98,7 +101,7 @@ impl Fluid {
             landed: Vec::new(),
             components: Components::new(resources),
             workspace: Workspace::new(resources),
-            filling: Filling::default(),
+            scratch: Scratch::default(),
             capacity,
         }
     }
@@ -110,19 +113,22 @@ impl Fluid {
 
     /// Starts demands now. Each is done when its work is carried and its latency has passed after that, and is then
     /// reported with this tag and its index in `demands`.
-    pub fn add(&mut self, demands: &Demands, tag: u32) {
+    pub fn add(&mut self, demands: impl Into<Arc<Demands>>, tag: u32) {
+        let demands = demands.into();
         if demands.is_empty() {
             return;
         }
-        let started = self.now;
-        let batch = self.batches.insert(Batch { demands: demands.clone(), tag, live: demands.len() });
+        let batch = self.batches.insert(Batch { demands: Arc::clone(&demands), tag, live: demands.len() });
         for (index, &work) in demands.work.iter().enumerate() {
-            let index = index as u32;
-            if work > 0.0 {
-                let flight = Flight { batch, index, started, remaining: work, drift: 0.0, rate: 0.0, lag: 0.0 };
-                self.arrived.push(flight);
+            let is_held = || {
+                let resources = demands.row(index).0;
+                demands.cap[index] < f64::INFINITY
+                    || resources.iter().any(|&resource| self.capacity[resource as usize] < f64::INFINITY)
+            };
+            if work > 0.0 && is_held() {
+                self.arrived.push(Flight::new(batch, index as u32, work, self.now));
             } else {
-                self.land(Landing { batch, index, error: 0.0 });
+                self.land(Landing { batch, index: index as u32, error: 0.0 });
             }
         }
     }
@@ -158,12 +164,12 @@ impl Fluid {
     /// Bytes that each resource has carried so far.
     pub fn carried(&self) -> Vec<f64> {
         let mut carried = self.carried.clone();
-        for island in self.islands.iter() {
-            for (flight, remaining) in island.remaining_at(self.now) {
-                let demands = &self.batches[flight.batch].demands;
-                let progress = demands.work[flight.index as usize] - remaining;
-                carry(demands, flight.index, progress, &mut carried);
-            }
+        for batch in self.batches.iter() {
+            carry_all(&batch.demands, &mut carried);
+        }
+        for flight in self.islands.iter().flat_map(Island::flights).chain(&self.arrived) {
+            let demands = &self.batches[flight.batch].demands;
+            carry(demands, flight.index as usize, -flight.remaining_at(self.now), &mut carried);
         }
         carried
     }
@@ -185,11 +191,12 @@ impl Fluid {
 
     /// Moves the clock, crediting the time to the resource that limits the last demand.
     fn pass(&mut self, to: Picoseconds) {
-        while let Some(&(_, solution, island)) = self.horizon.peek() {
+        while let Some(&(last, island)) = self.horizon.peek() {
             match self.islands.get(island) {
-                Some(island) if island.solution == solution => {
-                    if island.critical != NONE {
-                        self.limiting[island.critical as usize] += (to - self.now) as f64 / PS_PER_S;
+                Some(island) if island.last() == last => {
+                    let critical = island.critical();
+                    if critical != NONE {
+                        self.limiting[critical as usize] += (to - self.now) as f64 / PS_PER_S;
                     }
                     break;
                 }
@@ -201,27 +208,29 @@ impl Fluid {
         self.now = to;
     }
 
-    /// The island whose next completion is first, and when that is.
+    /// The island whose next event is first, and when that is.
     fn next_island(&mut self) -> Option<(Picoseconds, u32)> {
-        while let Some(&Reverse((time, solution, island))) = self.agenda.peek() {
-            if self.islands.get(island).is_some_and(|island| island.solution == solution) {
-                return Some((time, island)).filter(|&(time, _)| time < Picoseconds::MAX);
+        while let Some(&Reverse((time, island))) = self.agenda.peek() {
+            if self.islands.get(island).is_some_and(|island| island.next == time) {
+                return Some((time, island));
             }
             self.agenda.pop();
         }
         None
     }
 
-    /// Takes the demands of an island that are done by now off it, and solves the rest anew.
+    /// Takes the demands of an island that are done by now off it, and computes the rates that this changes.
     fn complete(&mut self, id: u32) {
-        self.settle(id);
-        if self.islands[id].is_empty() {
+        let lag = self.settle(id);
+        let island = &self.islands[id];
+        if island.is_empty() {
             self.dissolve(id);
-        } else if self.islands[id].is_sparse() {
+        } else if island.is_sparse() && island.is_unsettled() {
             let rest = self.dissolve(id);
-            self.regroup(rest);
+            self.regroup(rest, lag);
         } else {
-            self.solve(id);
+            self.refill(id, lag);
+            self.plan(id);
         }
     }
 
@@ -241,27 +250,27 @@ impl Fluid {
                 }
             }
             for island in touched {
-                if self.settle(island) && !self.islands[island].is_empty() {
+                let lag = self.settle(island);
+                if lag > 0.0 && !self.islands[island].is_empty() {
                     // What lateness costs the others is the change of rates that it brings by itself.
-                    self.solve(island);
+                    self.refill(island, lag);
                 }
                 flights.extend(self.dissolve(island));
             }
             flights.push(arrival);
         }
-        self.regroup(flights);
+        self.regroup(flights, 0.0);
     }
 
-    /// Lets an island progress until now; gives whether batching made some demands late.
-    fn settle(&mut self, id: u32) -> bool {
+    /// Lets an island progress until now; gives the seconds by which what this changes may be late.
+    fn settle(&mut self, id: u32) -> f64 {
         let mut landed = std::mem::take(&mut self.landed);
-        let island = self.islands.get_mut(id).expect("an island on the agenda exists");
-        let late = island.settle(self.now, &mut landed);
+        let lag = self.islands.get_mut(id).expect("an island on the agenda exists").settle(self.now, &mut landed);
         for landing in landed.drain(..) {
             self.land(landing);
         }
         self.landed = landed;
-        late
+        lag
     }
 
     /// Removes an island and gives what is still under way there.
@@ -274,7 +283,7 @@ impl Fluid {
     }
 
     /// Makes an island of each connected component of these flights.
-    fn regroup(&mut self, flights: Vec<Flight>) {
+    fn regroup(&mut self, flights: Vec<Flight>, lag: f64) {
         let batches = &self.batches;
         let resources = |f: usize| batches[flights[f].batch].demands.row(flights[f].index as usize).0;
         let (component, count) = self.components.of(flights.len(), resources, &self.capacity);
@@ -289,38 +298,56 @@ impl Fluid {
         for part in parts {
             let row_of = |f: usize| row(&self.batches[part[f].batch].demands, part[f].index as usize);
             let network = Network::compile(part.len(), row_of, &self.capacity, &mut self.workspace);
-            let id = self.islands.insert(Island::new(part, network, self.now));
+            let id = self.islands.insert(Island::new(part, network, self.now, lag, &mut self.scratch));
+            self.rounds += 1;
             for &resource in self.islands[id].resources() {
                 self.owner[resource as usize] = id;
             }
-            self.solve(id);
+            self.horizon.push((self.islands[id].last(), id));
+            self.plan(id);
         }
     }
 
-    fn solve(&mut self, id: u32) {
-        self.rounds += 1;
-        let island = self.islands.get_mut(id).expect("only islands that exist are solved");
-        island.solve(&mut self.filling, self.tolerance, self.rounds);
-        self.agenda.push(Reverse((island.next, self.rounds, id)));
-        self.horizon.push((island.last, self.rounds, id));
+    /// Computes the rates that completions change.
+    fn refill(&mut self, id: u32, lag: f64) {
+        let island = self.islands.get_mut(id).expect("only islands that exist are refilled");
+        if island.refill(self.now, lag, &mut self.scratch) {
+            self.rounds += 1;
+            self.horizon.push((island.last(), id));
+        }
+    }
+
+    /// Finds the next event of an island.
+    fn plan(&mut self, id: u32) {
+        let island = self.islands.get_mut(id).expect("only islands that exist have events");
+        island.plan(self.tolerance);
+        if island.next < Picoseconds::MAX {
+            self.agenda.push(Reverse((island.next, id)));
+        }
     }
 
     /// Books a demand whose work is carried.
     fn land(&mut self, Landing { batch: id, index, error }: Landing) {
         self.batching_error = self.batching_error.max(error);
         let batch = self.batches.get_mut(id).expect("a demand under way keeps its batch");
-        carry(&batch.demands, index, batch.demands.work[index as usize], &mut self.carried);
         let end = self.now + batch.demands.latency[index as usize];
         self.trailing.entry(end).or_default().push((batch.tag, index));
         batch.live -= 1;
         if batch.live == 0 {
-            self.batches.remove(id);
+            carry_all(&self.batches.remove(id).demands, &mut self.carried);
         }
     }
 }
 
-fn carry(demands: &Demands, index: u32, progress: f64, carried: &mut [f64]) {
-    let (resources, coefficients) = demands.row(index as usize);
+/// Adds the bytes of all work of some demands.
+fn carry_all(demands: &Demands, carried: &mut [f64]) {
+    for (demand, &work) in demands.work.iter().enumerate() {
+        carry(demands, demand, work, carried);
+    }
+}
+
+fn carry(demands: &Demands, demand: usize, progress: f64, carried: &mut [f64]) {
+    let (resources, coefficients) = demands.row(demand);
     for (&resource, coefficient) in resources.iter().zip(coefficients) {
         carried[resource as usize] += coefficient * progress;
     }

@@ -83,7 +83,7 @@ impl<'a> Moving<'a> {
                 Some(lane) => {
                     let demand = &mut self.rows[lane as usize];
                     demand.work[0] = self.graph.bytes[transfer as usize];
-                    fluid.add(demand, first_tag + transfer);
+                    fluid.add(demand.clone(), first_tag + transfer);
                 }
                 None => self.end(transfer, fluid.now()),
             }

@@ -185,7 +185,7 @@ impl Run<'_> {
         let phase = &moving.phases[moving.phase];
         moving.demands_left = phase.demands.len();
         self.ledger.start(phase);
-        self.fluid.add(&phase.demands, index);
+        self.fluid.add(phase.demands.clone(), index);
         self.moving[index as usize] = Some(moving);
     }
 

@@ -57,6 +57,27 @@ pub fn cases(resources: usize, flows: usize) -> impl Strategy<Value = Case> {
     })
 }
 
+/// Every pair of some hosts under leaves of 8 with 8 spines, sending over one path that a linear congruential generator
+/// draws; `work` makes a flow's bytes of a number from 0 to 1. All links have rate 1.
+pub fn hashed_all_to_all(hosts: u32, work: impl Fn(f64) -> f64) -> Case {
+    let mut state = 1u32;
+    let mut draw = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state
+    };
+    let mut flows = Vec::new();
+    for (from, to) in (0..hosts).flat_map(|from| (0..hosts).map(move |to| (from, to))).filter(|(from, to)| from != to) {
+        let mut entries = vec![(from, 1.0), (hosts + to, 1.0)];
+        if from / 8 != to / 8 {
+            let spine = draw() >> 29;
+            entries.extend([(2 * hosts + from / 8 * 8 + spine, 1.0), (3 * hosts + to / 8 * 8 + spine, 1.0)]);
+        }
+        let work = work(f64::from(draw()) / f64::from(u32::MAX));
+        flows.push(Flow { entries, weight: 1.0, cap: f64::INFINITY, work, start: 0.0 });
+    }
+    Case { capacity: vec![1.0; 4 * hosts as usize], flows }
+}
+
 /// Max-min rates of the flows named, by raising all free ones together until something is full, again and again.
 pub fn water_fill(case: &Case, active: &[usize]) -> Vec<f64> {
     let mut rate = vec![None; case.flows.len()];
@@ -135,7 +156,7 @@ pub fn run(case: &Case, tolerance: f64) -> (Vec<f64>, Fluid) {
             let flow = &case.flows[f];
             let mut demand = Demands::default();
             demand.push(&flow.entries, flow.weight, flow.cap, flow.work, 0);
-            fluid.add(&demand, f as u32);
+            fluid.add(demand, f as u32);
         }
     }
     (finished, fluid)
