@@ -52,3 +52,22 @@ def test_every_entry_is_described_for_the_editor():
                 definition["title"],
                 name,
             )
+
+
+def test_every_default_in_the_schema_is_valid_where_it_stands():
+    schema = spec.json_schema()
+
+    def defaults(node):
+        if isinstance(node, dict):
+            if "default" in node:
+                yield node
+            for value in node.values():
+                yield from defaults(value)
+        elif isinstance(node, list):
+            for value in node:
+                yield from defaults(value)
+
+    found = list(defaults(schema["$defs"])) + list(defaults(schema["properties"]))
+    assert len(found) > 10
+    for node in found:
+        jsonschema.validate(node["default"], {**node, "$defs": schema["$defs"]})

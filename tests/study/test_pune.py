@@ -123,7 +123,7 @@ def test_a_packed_ring_hardly_touches_the_spine(row, answer, fabric, ratio):
     load = {tier["tier"]: tier["mean"] for tier in row(fabric)["tiers"]}
     assert load["leaf-spine"] == pytest.approx(4 / 128 * load["nic-leaf"] * ratio, rel=1e-6)
     assert any(
-        note.startswith("customer, packed: 3%") and "hardly touches the spine" in note for note in answer["notes"]
+        note.startswith("customer, packed: 3 %") and "hardly touches the spine" in note for note in answer["notes"]
     )
 
 

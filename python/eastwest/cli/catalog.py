@@ -16,7 +16,7 @@ def add(app: typer.Typer) -> None:
 def run(
     part: Annotated[str | None, typer.Argument(help="A part, to see its figures and their sources.")] = None,
     kind: Annotated[
-        Literal["gpus", "nics", "switches", "servers"] | None, typer.Option(help="Only parts of this kind.")
+        Literal["gpus", "nics", "switches", "servers", "links"] | None, typer.Option(help="Only parts of this kind.")
     ] = None,
     study: Annotated[str | None, typer.Option(help="Include the parts of this study's own catalogue.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,

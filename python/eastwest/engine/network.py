@@ -119,6 +119,8 @@ class Network:
             EngineError: the step names unknown ranks, cannot be carried out, or two ranks have no path.
             KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
         """
+        if len(gpu_of_rank) != step.ranks:
+            raise EngineError(f"the step has {step.ranks} ranks but {len(gpu_of_rank)} GPUs are given")
         try:
             arrays = self._native.run(
                 np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),

@@ -90,7 +90,7 @@ class Fabric(Entry):
     qp_use: QpUse = "round-robin"
     """Whether each message is split over the queue pairs, or whole messages take turns, as NCCL does unless
     NCCL_IB_SPLIT_DATA_ON_QPS is set."""
-    message: Size = 524288.0
+    message: Annotated[Size, Field(json_schema_extra={"default": "512 KiB"})] = 524288.0
     """Size of one message, where messages take turns; NCCL's buffer of 4 MiB in 8 steps where left out."""
     hash_seeds: HashSeeds = "per-switch"
     """Whether each switch hashes with a seed of its own; where all share one, ECMP polarises."""

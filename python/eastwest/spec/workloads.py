@@ -187,8 +187,8 @@ class Measured(Entry):
     measured_on: MeasuredOn
     step: Time
     """Time of one training step."""
-    exposed: Time
-    """Time of it in which GPUs wait for the network."""
+    exposed: TimeOrZero
+    """Time of it in which GPUs wait for the network; zero needs the `communication` that compute hides."""
     communication: Time | None = None
     """Time of the exchange in all; its exposed part where left out."""
     collective: Collective
@@ -202,6 +202,8 @@ class Measured(Entry):
     def _adds_up(self) -> Measured:
         if self.exposed > self.step:
             raise refuse("the exposed part is longer than the step", at="exposed")
+        if self.communication_s == 0.0:
+            raise refuse("nothing is exposed: say how long the communication is that compute hides", at="exposed")
         if self.communication_s < self.exposed:
             raise refuse("communication in all is shorter than its exposed part", at="communication")
         if self.communication_s > self.step:

@@ -66,4 +66,5 @@ def row(case: Case, network: Network, step: Step, carriage: Carriage, run: Run, 
         tiers=load.by_tier(network, run),
         cost=cost.of_idleness(step.ranks, idle_share, gpu_hour.amount, gpu_hour.currency),
         draws=len(run.step_s),
+        batching_error=float(run.batching_error.max()),
     )

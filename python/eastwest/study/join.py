@@ -67,7 +67,7 @@ class _Join:
             seeds=self._seeds(),
             wall_s=time.perf_counter() - began,
             engine_s=self.engine_s,
-            notes=notes.sentences(remarks, self.sizes),
+            notes=notes.sentences(self.study, rows, remarks, self.sizes),
             sources=notes.sources(self.study),
             tolerance=self.study.tolerance,
         )

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from eastwest.engine import Run
+from eastwest.units import format_time
 from eastwest.workload import Measured
 from eastwest.workload.measured import EXCHANGE
 
@@ -42,7 +43,8 @@ def message_bytes(workload: Measured, simulate: Callable[[float], Run]) -> float
     low, low_s = 0.0, exchange_s(workload, simulate(1.0))
     if low_s >= target:
         raise UnsolvableError(
-            f"an exchange of one byte takes {low_s:.3g} s there already, more than the {target:.3g} s measured"
+            f"an exchange of one byte takes {format_time(low_s)} there already, more than the {format_time(target)} "
+            "measured"
         )
     size = FIRST_GUESS_BYTES
     for _ in range(MOST_RUNS):
@@ -52,4 +54,6 @@ def message_bytes(workload: Measured, simulate: Callable[[float], Run]) -> float
         slope = (took - low_s) / (size - low)
         low, low_s = size, took
         size = max(size + (target - took) / slope, 1.0)
-    raise UnsolvableError(f"no message size was found that takes {target:.3g} s; the nearest took {took:.3g} s")
+    raise UnsolvableError(
+        f"no message size was found that takes {format_time(target)}; the nearest took {format_time(took)}"
+    )

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from eastwest.engine import Network, Run
-from eastwest.spec import Study
+from eastwest.spec import Measured, Study
 from eastwest.study import load
 from eastwest.study.case import Case
+from eastwest.study.result import Row
 from eastwest.units import format_size
 
 HARDLY = 0.10
@@ -28,27 +29,61 @@ def remark(case: Case, network: Network, run: Run) -> Remark:
     return Remark(case, load.crossing_share(network, run))
 
 
-def sentences(remarks: Sequence[Remark], sizes: Mapping[str, float]) -> tuple[str, ...]:
-    """One sentence for each measured size, and one for each workload and placement on what crosses the spine."""
+def sentences(
+    study: Study, rows: Sequence[Row], remarks: Sequence[Remark], sizes: Mapping[str, float]
+) -> tuple[str, ...]:
+    """What a reader should know beside the table: sizes solved for, GPUs that differ, and what crosses the spine."""
     solved = [
         f"{workload}: an exchange buffer of {format_size(size)} on each rank gives the measured time."
         for workload, size in sizes.items()
     ]
-    groups: dict[tuple[str, str], list[Remark]] = {}
-    for each in remarks:
-        groups.setdefault((each.case.workload, each.case.placement), []).append(each)
-    return tuple(solved + [text for key, group in groups.items() if (text := _crossing(*key, group))])
+    return tuple(solved + _other_gpus(study, rows) + _crossings(rows, remarks))
 
 
-def _crossing(workload: str, placement: str, group: Sequence[Remark]) -> str:
-    shares = [each.crossing_share for each in group if each.crossing_share is not None]
-    if not shares:
-        return ""
-    share = max(shares)
-    beyond = f"{workload}, {placement}: {share:.0%} of the bytes that leave a server go beyond its leaf"
-    if share >= HARDLY:
-        return f"{beyond}, so balancing and oversubscription of the spine matter."
-    return f"{beyond}: it hardly touches the spine, so balancing and oversubscription there hardly matter."
+def _other_gpus(study: Study, rows: Sequence[Row]) -> list[str]:
+    """Measured steps that also ran on GPUs other than those measured."""
+    said: dict[str, None] = {}
+    for row in rows:
+        asked = study.workloads[row.workload]
+        if isinstance(asked, Measured):
+            there = asked.measured_on.cluster or study.clusters_of(asked.measured_on.fabric)[0]
+            measured, here = (study.server(cluster).gpu.name for cluster in (there, row.cluster))
+            if measured != here:
+                said[
+                    f"{row.workload} on {here}: compute is kept as measured on {measured}; only the exchange changes."
+                ] = None
+    return list(said)
+
+
+def _crossings(rows: Sequence[Row], remarks: Sequence[Remark]) -> list[str]:
+    """For each workload and placement, what part of its traffic crosses the spine, and whether the spine held it back.
+
+    Only fluid runs over fabrics that have a spine can tell.
+    """
+    told = []
+    for workload, placement in dict.fromkeys((row.workload, row.placement) for row in rows):
+        cases = [
+            (row, remark.crossing_share)
+            for row, remark in zip(rows, remarks, strict=True)
+            if (row.workload, row.placement, row.fidelity) == (workload, placement, "fluid")
+            and remark.crossing_share is not None
+            and any(load.tier == "leaf-spine" for load in row.tiers)
+        ]
+        if cases:
+            shares = [share for _, share in cases]
+            held = [row.fabric for row, _ in cases if "spine" in row.bottleneck.where]
+            told.append(f"{workload}, {placement}: {_crossing(min(shares), max(shares), held)}")
+    return told
+
+
+def _crossing(least: float, most: float, held: Sequence[str]) -> str:
+    share = f"{most:.0%}" if most - least < 0.01 else f"{least:.0%} to {most:.0%}"
+    beyond = f"{share.replace('%', ' %')} of the bytes that leave a server go beyond its leaf"
+    if held:
+        return f"{beyond}; links above the leaves hold it back on {', '.join(held)}."
+    if most < HARDLY:
+        return f"{beyond}: it hardly touches the spine, so balancing and oversubscription there hardly matter."
+    return f"{beyond}, but no spine here holds it back."
 
 
 def sources(study: Study) -> tuple[str, ...]:

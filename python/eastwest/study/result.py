@@ -76,6 +76,7 @@ class Row:
     tiers: tuple[TierLoad, ...]
     cost: Cost
     draws: int
+    batching_error: float = 0.0
 
 
 @dataclass(frozen=True)
