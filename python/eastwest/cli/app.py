@@ -1,4 +1,7 @@
-"""Joins the verbs into one command and turns every mistake into a message and an exit code."""
+"""Joins the verbs into one command and turns every mistake into a message and an exit code.
+
+Typer itself ends a run that Ctrl-C stopped, with exit code 130.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ import typer
 from eastwest.cli import catalog, fabric, init, schema, study
 from eastwest.errors import InputError
 
-INTERRUPTED = 130
 BROKEN = 70
 
 app = typer.Typer(
@@ -55,17 +57,11 @@ def main() -> None:
             raise
         sys.stderr.write(f"{mistake}\n")
         sys.exit(mistake.exit_code)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
     except OSError as refusal:
         if debug:
             raise
         sys.stderr.write(f"{refusal.filename or 'files'}: {refusal.strerror or refusal}\n")
         sys.exit(InputError.exit_code)
-    except KeyboardInterrupt:
-        sys.stderr.write("stopped; nothing half-written was left\n")
-        sys.exit(INTERRUPTED)
     except Exception as fault:
         if debug:
             raise
