@@ -39,6 +39,12 @@ def test_an_own_entry_wins_and_the_bundled_catalogue_stays_as_it_is(tmp_path):
     assert Catalog.bundled().server("hgx-h100").nic.port_bps == 400e9
 
 
+def test_servers_have_an_nvlink_domain_of_their_own_unless_they_share_one(tmp_path):
+    catalog = with_text(tmp_path, "servers:\n  tray: {like: hgx-h100, nvlink_domain_servers: 18}\n")
+    assert catalog.server("tray").nvlink_domain_servers == 18
+    assert catalog.server("hgx-h100").nvlink_domain_servers == 1
+
+
 def test_all_mistakes_are_told_at_once_with_their_places(tmp_path):
     text = """nics:
   a: {like: connectx-7, prt: 3 Gb/s, port: 400 GHz}

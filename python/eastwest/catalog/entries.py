@@ -70,7 +70,10 @@ class Switch:
 
 @dataclass(frozen=True)
 class Server:
-    """A server: GPUs that share one NVLink domain, and NICs that each belong to a rail."""
+    """A server: GPUs that share one NVLink domain, and NICs that each belong to a rail.
+
+    `nvlink_domain_servers` servers in a row share the domain: 1, or the compute trays of a rack (18 in an NVL72).
+    """
 
     name: str
     gpu: Gpu
@@ -78,6 +81,7 @@ class Server:
     nics: int
     nic: Nic
     power_w: float
+    nvlink_domain_servers: int = 1
 
 
 @dataclass(frozen=True)

@@ -118,6 +118,7 @@ FIGURES: dict[str, dict[str, Figure]] = {
         "nics": Figure("nics", _count),
         "nic": Figure("nic", _name),
         "power": Figure("power_w", units.parse_power),
+        "nvlink_domain_servers": Figure("nvlink_domain_servers", _count),
     },
     "links": {
         "mtu": Figure("mtu_bytes", lambda written: int(units.parse_size(written))),
@@ -125,4 +126,4 @@ FIGURES: dict[str, dict[str, Figure]] = {
         "fibre_delay_of_a_metre": Figure("fibre_s_per_m", units.parse_time),
     },
 }
-"""Figures of each kind by the name that the YAML gives them."""
+"""Figures of each kind by the name that the YAML gives them. One whose field has a default may be left out."""

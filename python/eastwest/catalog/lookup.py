@@ -7,7 +7,7 @@ its figures. An entry may be `like:` another and state only what differs; the so
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -237,7 +237,7 @@ def _figure(place: Place, value: Any, document: Document, mistakes: list[Mistake
 
 
 def _build(
-    make: type,
+    make: type[Gpu | Nic | Switch | Server | LinkLayer],
     kind: str,
     name: str,
     entry: Mapping[str, _Written],
@@ -264,7 +264,8 @@ def _build(
                 near = nearest(written.value, known)
                 mistakes.append(written.document.mistake(written.place, message, known, near))
             values[reader.field] = known.get(written.value)
-    lacking = [figure for figure in FIGURES[kind] if figure not in entry]
+    defaults = {field.name for field in fields(make) if field.default is not MISSING}
+    lacking = [name for name, figure in FIGURES[kind].items() if name not in entry and figure.field not in defaults]
     if lacking and entry:
         document = next(iter(entry.values())).document
         message = f"{_ONE[kind]} {name!r} lacks {', '.join(lacking)}"
