@@ -28,7 +28,12 @@ def test_a_small_fabric_shows_every_switch_and_every_bundle():
 
 def test_a_large_fabric_shows_some_groups_and_counts_the_rest():
     drawing = draw(three_tier_sketch(pods=64))
-    assert [row.label for row in drawing.rows] == ["8,192 servers", "2,048 leaves", "2,048 spines", "1,024 cores"]
+    assert [row.label for row in drawing.rows] == [
+        "8,192 servers",
+        "2,048 leaves",
+        "2,048 spines",
+        "1,024 core switches",
+    ]
     assert [(len(row.boxes), row.more) for row in drawing.rows[:3]] == [(8, "… 56 more")] * 3
     assert drawing.rows[-1].boxes[0].inside == "1,024"
 

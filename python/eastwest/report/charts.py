@@ -23,6 +23,8 @@ SYMBOLS = tuple(
 )
 """Open, so that of two cases that cost the same both are seen."""
 _ROW_PX, _FRAME_PX, _LEGEND_PX = 27, 74, 34
+_FIGURE_PX = 58
+"""Room beside the longest bar for its figure, however narrow the plot."""
 _SEEN = 0.005
 """A part below this share of the step would not be seen in a bar."""
 
@@ -58,6 +60,11 @@ def seen_parts(rows: Sequence[Row]) -> list[tuple[str, str]]:
         for place, (name, colour, _) in enumerate(split[0][1] if split else ())
         if any(parts[place][2] > _SEEN * row.step_s for row, parts in split)
     ]
+
+
+def has_tail(row: Row) -> bool:
+    """Tell whether the 95th percentile of a step is far enough from its median to be drawn."""
+    return row.step_p95_s > 1.002 * row.step_s
 
 
 def step_chart(case: Case, scale: Scale, longest_s: float) -> Chart:
@@ -101,7 +108,7 @@ def step_chart(case: Case, scale: Scale, longest_s: float) -> Chart:
         "error_x": {
             "type": "data",
             "symmetric": False,
-            "array": [tail if tail > 0.002 * step else None for step, tail in zip(steps, tails, strict=True)],
+            "array": [tail if has_tail(row) else None for row, tail in zip(case.rows, tails, strict=True)],
             "thickness": 1.5,
             "width": 4,
         },
@@ -117,7 +124,8 @@ def step_chart(case: Case, scale: Scale, longest_s: float) -> Chart:
     }
     layout = _layout(len(fabrics), f"step ({scale.unit})")
     layout["barmode"] = "stack"
-    layout["xaxis"]["range"] = [0, longest_s / scale.seconds * 1.13]
+    layout["xaxis"]["range"] = [0, longest_s / scale.seconds or 1.0]
+    layout["margin"]["r"] = _FIGURE_PX
     words = "; ".join(
         f"{row.fabric} {scale.with_unit(row.step_s)}, {scale.with_unit(row.exposed_s)} of it exposed exchange"
         for row in case.rows

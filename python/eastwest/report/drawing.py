@@ -152,7 +152,7 @@ def _row(
                 height=_BOX,
                 inside=f"{box['count']:,}" if box["count"] > 1 and wide >= _COUNT_PX else "",
                 below=box["name"] if tier == "server" and wide >= _NAME_PX else "",
-                title=f"{box['name']}: {count(box['count'], tier)}" if box["count"] > 1 else box["name"],
+                title=f"{box['name']}: {count(box['count'], _thing(tier))}" if box["count"] > 1 else box["name"],
                 is_single=box["count"] == 1,
             )
     gpus = sum(box["gpus"] for _, box in members)
@@ -160,11 +160,16 @@ def _row(
         tier,
         y,
         tuple(placed[number] for cluster in shown for number, _ in cluster),
-        count(total, tier),
+        count(total, _thing(tier)),
         count(gpus, "GPU") if gpus else "",
         f"… {hidden:,} more" if hidden else "",
         MARGIN + room + _REST_PX / 2,
     )
+
+
+def _thing(tier: str) -> str:
+    """Name one node of a tier; a core alone could be one of a processor."""
+    return "core switch" if tier == "core" else tier
 
 
 def _home(box: dict[str, Any]) -> tuple[int, int]:

@@ -37,7 +37,7 @@ class Pair:
     @property
     def name(self) -> str:
         """Give its name as a column's head: `NIC ↔ leaf`."""
-        return f"{_ENDS.get(self.near, self.near)} ↔ {_ENDS.get(self.far, self.far)}"
+        return f"{_ENDS.get(self.near, self.near)}{NBSP}↔ {_ENDS.get(self.far, self.far)}"
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,10 @@ def band_of(loads: Iterable[TierLoad]) -> dict[str, str | int] | None:
     if not ways:
         return None
     mean, most = max(load.mean for load in ways), max(load.max for load in ways)
-    alike = percent(mean) == percent(most)
-    text = f"all {percent(most)} busy" if alike else f"mean {percent(mean)}, busiest {percent(most)}"
+    if percent(mean) != percent(most):
+        text = f"mean {percent(mean)}, busiest {percent(most)}"
+    else:
+        text = f"all {percent(most)} busy" if most > 0 else "idle"
     return {"text": text, "heat": heat(most)}
 
 

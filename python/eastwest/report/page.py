@@ -20,7 +20,7 @@ from eastwest.report.answer import FIDELITIES, answer, slowdowns
 from eastwest.report.cases import TIE, Case, cases_of, fabrics_of, rows_of, scales_of, told_apart
 from eastwest.report.columns import columns_of
 from eastwest.report.drawing import WIDTH, Band, Drawing, draw
-from eastwest.report.figures import NBSP, amount, percent, rate
+from eastwest.report.figures import NBSP, Scale, amount, percent, rate
 from eastwest.report.inventory import built
 from eastwest.report.limits import reasons_of
 from eastwest.report.loads import HEAT, band_of, load_of, pairs_of
@@ -62,12 +62,15 @@ def page(result: StudyResult) -> str:
         result=result,
         answer=answer(result),
         tiles=_tiles(result, cases),
+        compares=len(fabrics) > 1,
         cases=cases,
         columns=columns_of(result),
         reasons=reasons_of(result),
         charts=_step_charts(result, cases),
-        cost_chart=charts.cost_chart(cases, fabrics) if any(_hours(row) for row in result.rows) else None,
-        pairs=pairs_of(result),
+        cost_chart=charts.cost_chart(cases, fabrics) if _has_costs_to_compare(result) else None,
+        took=(figures.count(len(result.rows), "result"), _took(result.wall_s), _took(result.engine_s)),
+        has_tails=any(charts.has_tail(row) for row in result.rows),
+        pairs=pairs_of(result) if any(load.max > 0 for row in result.rows for load in row.tiers) else (),
         load_of=load_of,
         pictures=[_picture(facts, cases) for facts in result.fabrics if facts.sketch.get("boxes")],
         shown_case=_most_telling(cases),
@@ -77,6 +80,7 @@ def page(result: StudyResult) -> str:
             if name in FIDELITIES
         ],
         draws=max((row.draws for row in result.rows), default=1),
+        batching_error=max((row.batching_error for row in result.rows), default=0.0),
         prices=sorted(_prices(result)),
         legend=charts.seen_parts(result.rows),
         heat_steps=HEAT,
@@ -136,6 +140,14 @@ def _tiles(result: StudyResult, cases: tuple[Case, ...]) -> list[Tile]:
             tile("Idle GPUs cost a day", lambda fabric: f"{amount(mean(_cost, fabric))}{NBSP}{currency}", over)
         )
     return tiles
+
+
+def _has_costs_to_compare(result: StudyResult) -> bool:
+    return len(result.rows) > 1 and any(_hours(row) for row in result.rows)
+
+
+def _took(time_s: float) -> str:
+    return Scale.of([time_s]).with_unit(time_s)
 
 
 def _prices(result: StudyResult) -> set[str]:

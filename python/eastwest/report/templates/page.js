@@ -3,8 +3,11 @@
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
+const PAPER = { half: 330, full: 680 }; // pixels; a plot does not see how wide the paper is
+let onPaper = false;
+
 function drawPlots() {
-  const ink = colour("--ink"), line = colour("--line");
+  const ink = onPaper ? "#000" : colour("--ink"), line = onPaper ? "#ccc" : colour("--line");
   for (const place of document.querySelectorAll(".plot")) {
     const figure = JSON.parse(place.nextElementSibling.textContent);
     for (const trace of figure.data) {
@@ -16,12 +19,13 @@ function drawPlots() {
     layout.font = { family: getComputedStyle(document.body).fontFamily, size: 12.5, color: ink };
     for (const axis of [layout.xaxis, layout.yaxis]) axis.gridcolor = axis.linecolor = line;
     layout.yaxis.showgrid = false;
-    Plotly.react(place, figure.data, layout, { displayModeBar: false, responsive: true });
+    if (onPaper) layout.width = place.closest(".charts") ? PAPER.half : PAPER.full;
+    Plotly.react(place, figure.data, layout, { displayModeBar: false, responsive: !onPaper });
   }
 }
 
 function sortBy(button) {
-  const head = button.closest("th"), index = Number(button.dataset.column);
+  const head = button.closest("th"), index = head.cellIndex;
   const down = head.getAttribute("aria-sort") === "ascending";
   for (const other of head.parentElement.children) other.removeAttribute("aria-sort");
   head.setAttribute("aria-sort", down ? "descending" : "ascending");
@@ -43,6 +47,9 @@ function colourFabrics(index) {
   }
 }
 
+for (const [event, print] of [["beforeprint", true], ["afterprint", false]]) {
+  addEventListener(event, () => { onPaper = print; drawPlots(); });
+}
 drawPlots();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawPlots);
 for (const button of document.querySelectorAll("thead button")) button.addEventListener("click", () => sortBy(button));
