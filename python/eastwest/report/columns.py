@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from eastwest.report.cases import scales_of
-from eastwest.report.figures import Scale, amount, percent
+from eastwest.report.figures import NBSP, Scale, amount, percent
 from eastwest.study.result import Row, StudyResult
 
 
@@ -87,7 +87,9 @@ def _money(result: StudyResult) -> Column:
             lambda row: amount(row.cost.idle_gpu_hours_per_day),
             lambda row: row.cost.idle_gpu_hours_per_day,
         )
-    head = f"Idle GPUs ({' or '.join(sorted(currencies))} a day)"
+    unit = f"{' or '.join(sorted(currencies))} a day".replace(" ", NBSP)
     return Column(
-        head, lambda row: amount(row.cost.idle_cost_per_day or 0.0), lambda row: row.cost.idle_cost_per_day or 0.0
+        f"Idle GPUs ({unit})",
+        lambda row: amount(row.cost.idle_cost_per_day or 0.0),
+        lambda row: row.cost.idle_cost_per_day or 0.0,
     )
