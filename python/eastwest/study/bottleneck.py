@@ -75,7 +75,7 @@ def _fabric_why(network: Network, run: Run, carriage: Carriage, tier: str, link:
     reasons = []
     if carriage.balancing in ("ecmp", "pinned") and here >= COLLISION * mean and here >= 2:
         how = "ECMP put" if carriage.balancing == "ecmp" else "the pinned routes put"
-        reasons.append(f"{how} {here:.0f} flows on one link, the tier's mean is {mean:.1f}")
+        reasons.append(f"{how} {here:.0f} flows on one link, the tier's mean is {mean:.3g}")
     below = {"leaf-spine": "leaf", "spine-leaf": "leaf", "spine-core": "spine", "core-spine": "spine"}[tier]
     ratio = _oversubscription(network, below)
     if ratio > 1.001:

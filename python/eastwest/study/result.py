@@ -51,7 +51,8 @@ class Row:
     """One workload, placed one way, on one fabric.
 
     Plain figures are the median over hash seeds, `_p95` the 95th percentile; `draws` counts the seeds. `closeness` is
-    ideal over actual communication: 1 where the fabric costs nothing.
+    ideal over actual communication: 1 where the fabric costs nothing. `batching_error` is the largest relative error
+    that taking completions together can have caused, as far as the engine bounds it.
     """
 
     fabric: str
