@@ -88,6 +88,23 @@ def test_a_single_switch_inherits_nothing_that_it_cannot_have(changed):
     assert study.fabrics["flat"].servers_per_unit is None
 
 
+def test_one_tier_inherits_nothing_that_belongs_above_the_leaves(changed):
+    tall = {
+        "shape": "rail-only",
+        "servers_per_unit": 2,
+        "oversubscription": "2:1",
+        "technology": "rocev2",
+        "link": "400 Gb/s",
+        "switch": "sn5400",
+    }
+    study = changed({("fabrics", "tall"): tall, ("fabrics", "flat"): {"like": "tall", "tiers": 1}})
+    assert (study.fabrics["flat"].servers_per_unit, study.fabrics["flat"].oversubscription) == (2, {})
+
+
+def test_more_capacity_up_than_down_is_a_ratio_below_one(changed):
+    assert changed({("fabrics", "one", "oversubscription"): "1:2"}).fabrics["one"].oversubscription == {"leaf": 0.5}
+
+
 def test_a_fabric_without_a_cluster_joins_each_in_turn(changed):
     study = changed(
         {

@@ -142,6 +142,12 @@ def test_a_single_switch_has_no_tiers_to_speak_of(mistakes, entry):
     assert said == [f"{entry} has no meaning for a single switch"]
 
 
+@pytest.mark.parametrize(("entry", "value"), [("uplink", "400 Gb/s"), ("oversubscription", "2:1")])
+def test_one_tier_has_nothing_above_its_leaves(mistakes, entry, value):
+    said = mistakes({(*FABRIC, "shape"): "rail-only", (*FABRIC, "tiers"): 1, (*FABRIC, entry): value})
+    assert said == [f"{entry} has no meaning on one tier: nothing is above its leaves"]
+
+
 def test_likes_that_go_in_a_circle_are_told_and_nothing_else(mistakes):
     said = mistakes({("fabrics", "a"): {"like": "b"}, ("fabrics", "b"): {"like": "a"}})
     assert said == ["fabric 'a' is like itself, by way of 'b'", "fabric 'b' is like itself, by way of 'a'"]

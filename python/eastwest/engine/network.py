@@ -77,6 +77,23 @@ def _in_names(message: str, step: Step) -> str:
     return re.sub(r"\boperation (\d+)", lambda number: f"operation '{names[int(number[1])]}'", message)
 
 
+def _with_nodes(message: str, fabric: Fabric) -> str:
+    """A message of the engine, which counts nodes, with their names; of two that are not joined, also where and why."""
+    names = fabric.nodes["name"]
+
+    def name(number: re.Match[str]) -> str:
+        return str(names[int(number[1])]) if int(number[1]) < len(names) else number[0]
+
+    named = re.sub(r"\bnode (\d+)", name, message)
+    if not named.startswith("no path"):
+        return named
+    why = ""
+    if fabric.plan.get("shape") == "rail-only":
+        alike = "rail" if (fabric.nodes["tier"] == "spine").any() else "rail and unit"
+        why = f": rail-only joins GPUs of one {alike}; others meet over NVLink alone"
+    return f"fabric {fabric.name!r} has {named}{why}"
+
+
 class Network:
     """A fabric's links and routes inside the engine; build it once, run many steps on it."""
 
@@ -132,7 +149,7 @@ class Network:
                 list(seeds),
             )
         except (ValueError, OverflowError) as error:
-            raise EngineError(_in_names(str(error), step)) from None
+            raise EngineError(_with_nodes(_in_names(str(error), step), self.fabric)) from None
         return Run(**arrays)
 
     def max_min(
@@ -150,5 +167,8 @@ class Network:
         if len(from_gpu) != len(to_gpu):
             raise EngineError(f"{len(from_gpu)} senders cannot be paired with {len(to_gpu)} receivers")
         sender, receiver = (np.ascontiguousarray(nodes, dtype=np.uint32) for nodes in (from_gpu, to_gpu))
-        rates: Floats = self._native.max_min(sender, receiver, carriage, seed) * BITS
+        try:
+            rates: Floats = self._native.max_min(sender, receiver, carriage, seed) * BITS
+        except EngineError as error:
+            raise EngineError(_with_nodes(str(error), self.fabric)) from None
         return rates

@@ -9,11 +9,17 @@ import math
 
 from eastwest.fabric.faceplate import Faceplate, faceplate
 from eastwest.fabric.lay import lay
-from eastwest.fabric.plan import TIERS, FabricError, FabricPlan, Tier, in_gbps
-from eastwest.fabric.shapes import Wiring, fat_tree, leaf_spine, rail_optimized, single_switch
+from eastwest.fabric.plan import TIERS, FabricError, FabricPlan, Shape, Tier, in_gbps
+from eastwest.fabric.shapes import Wiring, fat_tree, leaf_spine, rail_only, rail_optimized, single_switch
 from eastwest.fabric.tables import Fabric
 
-SHAPE_TIERS = {"single-switch": (1,), "leaf-spine": (2,), "fat-tree": (3, 2), "rail-optimized": (2, 3)}
+SHAPE_TIERS: dict[Shape, tuple[int, ...]] = {
+    "single-switch": (1,),
+    "leaf-spine": (2,),
+    "fat-tree": (2, 3),
+    "rail-optimized": (2, 3),
+    "rail-only": (1, 2, 3),
+}
 """Shapes by name, each with the numbers of tiers that it can have."""
 
 
@@ -34,10 +40,11 @@ def _wire(plan: FabricPlan, plates: dict[Tier, Faceplate]) -> Wiring:
     ratios = (plan.ratio("leaf"), plan.ratio("spine"))
     if plan.shape == "single-switch":
         return single_switch(plan.servers, nics, leaf)
-    spine = plates["spine"]
-    if plan.shape == "rail-optimized":
+    spine = plates.get("spine", leaf)
+    if plan.shape in ("rail-optimized", "rail-only"):
+        railed = rail_optimized if plan.shape == "rail-optimized" else rail_only
         core = plates.get("core", spine)
-        return rail_optimized(plan.servers, nics, leaf, spine, core, ratios, plan.servers_per_unit, plan.tiers)
+        return railed(plan.servers, nics, leaf, spine, core, ratios, plan.servers_per_unit, plan.tiers)
     if plan.shape == "leaf-spine" or plan.tiers == 2:
         return leaf_spine(plan.servers, nics, leaf, spine, ratios[0], plan.servers_per_unit)
     return fat_tree(plan.servers, nics, leaf, spine, plates["core"], ratios, plan.servers_per_unit)
@@ -52,7 +59,7 @@ def _faceplate(plan: FabricPlan, tier: Tier) -> Faceplate:
     up_bps = plan.between_switches_bps
     if tier == "leaf":
         down_bps = plan.link_bps
-        up_bps = down_bps if plan.shape == "single-switch" else up_bps
+        up_bps = down_bps if _tiers_that_may_be_needed(plan) == ("leaf",) else up_bps
     else:
         down_bps = up_bps
     return faceplate(tier, plan.switch(tier), down_bps, up_bps, plan.breakout.get(tier))
@@ -120,5 +127,7 @@ def _check_tiers(plan: FabricPlan) -> None:
         raise FabricError("shape", f"there is no shape {plan.shape!r}; there are {', '.join(SHAPE_TIERS)}")
     tiers = SHAPE_TIERS[plan.shape]
     if plan.tiers is not None and plan.tiers not in tiers:
-        can = " or ".join(str(number) for number in sorted(tiers))
-        raise FabricError("tiers", f"{plan.shape} has {can}, not {plan.tiers}: try fat-tree or rail-optimized")
+        can = " or ".join(str(number) for number in tiers)
+        others = " or ".join(shape for shape, has in SHAPE_TIERS.items() if plan.tiers in has)
+        ways = f": try {others}" if others else ""
+        raise FabricError("tiers", f"{plan.shape} has {can}, not {plan.tiers}{ways}")

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from eastwest.fabric.reach import parts
 from eastwest.fabric.tables import Fabric
 
 
@@ -100,18 +101,17 @@ def _links(fabric: Fabric) -> Iterator[str]:
 
 
 def _reach(fabric: Fabric) -> Iterator[str]:
-    """Whether every node reaches every other, by spreading the smallest number seen until nothing changes."""
-    src, dst = _column(fabric.links, "src"), _column(fabric.links, "dst")
-    least = np.arange(len(fabric.nodes))
-    while True:
-        spread = least.copy()
-        np.minimum.at(spread, dst, least[src])
-        if np.array_equal(spread, least):
-            break
-        least = spread
-    apart = np.flatnonzero(least != least[:1])
+    """Whether every node reaches every other; where rails alone are joined and on one tier, those of its own unit."""
+    part = parts(len(fabric.nodes), _column(fabric.links, "src"), _column(fabric.links, "dst"))
+    home = np.zeros(len(fabric.nodes), dtype=np.int64)
+    if fabric.plan.get("shape") == "rail-only" and not (fabric.nodes["tier"] == "spine").any():
+        home = _column(fabric.nodes, "unit")
+    first_of_home = np.zeros(int(home.max(initial=0)) + 1, dtype=np.int64)
+    first_of_home[home[::-1]] = np.arange(len(home))[::-1]
+    apart = np.flatnonzero(part != part[first_of_home[home]])
     if len(apart):
-        yield f"{fabric.nodes['name'][int(apart[0])]} cannot reach {fabric.nodes['name'][0]}"
+        names, lost = fabric.nodes["name"], int(apart[0])
+        yield f"{names[lost]} cannot reach {names[int(first_of_home[home[lost]])]}"
 
 
 def _column(table: pl.DataFrame, column: str) -> NDArray[np.int64]:

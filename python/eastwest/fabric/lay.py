@@ -156,7 +156,7 @@ def _nodes(plan: FabricPlan, wiring: Wiring, block: Inside, placed: Mapping[Tier
 
 
 def _switch_nodes(plan: FabricPlan, placed: Placed) -> pl.DataFrame:
-    """Switches named by where they stand: "leaf-u0-r3", "leaf-017", "spine-p2-05", "core-g07-1", "spine-07"."""
+    """Switches named by where they stand: "leaf-u0-r3", "leaf-017", "spine-p2-05", "spine-r3-05", "core-g07-1"."""
     count, of = len(placed.switches), placed.switches
     frame = pl.DataFrame(
         {
@@ -168,24 +168,22 @@ def _switch_nodes(plan: FabricPlan, placed: Placed) -> pl.DataFrame:
             "unit": of.unit,
             "pod": of.pod,
             "rail": of.rail,
-            "group": of.group,
         }
     )
-    if of.rail[0] >= 0:
-        name = pl.format("leaf-u{}-r{}", _padded("unit", of.unit), _padded("rail", of.rail))
-    elif placed.tier == "spine" and of.pod[0] >= 0:
-        name = pl.format("spine-p{}-{}", _padded("pod", of.pod), _padded("group", of.group))
-    elif placed.tier == "core":
-        within = _turn(of.group.astype(np.int64))
-        frame = frame.with_columns(pl.Series("within", within))
-        name = pl.format("core-g{}-{}", _padded("group", of.group), _padded("within", within))
+    places: dict[str, NDArray[np.int32] | Numbers] = {"r": of.rail}
+    if placed.tier == "leaf":
+        places = {"u": of.unit, **places}
+    elif placed.tier == "spine":
+        places = {"p": of.pod, **places, "": of.group}
     else:
-        name = pl.format("{}-{}", pl.lit(placed.tier), _padded("index", np.arange(count)))
-    return frame.with_columns(name.alias("name"))
+        places |= {"g": of.group, "": _turn((of.rail + 1).astype(np.int64) * count + of.group)}
+    known = {letter: numbers for letter, numbers in places.items() if numbers[0] >= 0} or {"": np.arange(count)}
+    stands = [pl.lit(letter) + _padded(numbers) for letter, numbers in known.items()]
+    return frame.with_columns(pl.concat_str(pl.lit(placed.tier), *stands, separator="-").alias("name"))
 
 
-def _padded(column: str, values: NDArray[np.int32] | Numbers) -> pl.Expr:
-    return pl.col(column).cast(pl.String).str.zfill(len(str(int(values.max()))))
+def _padded(numbers: NDArray[np.int32] | Numbers) -> pl.Series:
+    return pl.Series(numbers).cast(pl.String).str.zfill(len(str(int(numbers.max()))))
 
 
 def _ports(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed], cabled: list[Cabled]) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from eastwest.catalog.entries import LinkLayer, Nic, Server, Switch
 from eastwest.errors import InputError
 
-Shape = Literal["single-switch", "leaf-spine", "fat-tree", "rail-optimized"]
+Shape = Literal["single-switch", "leaf-spine", "fat-tree", "rail-optimized", "rail-only"]
 Tier = Literal["leaf", "spine", "core"]
 TierPair = Literal["server-leaf", "leaf-spine", "spine-core"]
 
@@ -46,9 +46,9 @@ class FabricPlan:
     `link_bps` is the rate of a NIC's port, `uplink_bps` that of every link between switches (as `link_bps` where
     None). A tier without an entry in `switches` uses the switch of the tier below. `breakout` is the number of ports
     that each cage of a tier is broken out into, the switch's own default where it has no entry. `servers_per_unit` is
-    the size of a full unit (rail-optimized: servers behind one leaf a rail; otherwise: servers on one leaf), as many
-    as a leaf has room for where None. `tiers` is 2 or 3, what the shape needs where None. `oversubscription` is the
-    capacity down over the capacity up of the "leaf" and the "spine", 1 where it has no entry.
+    the size of a full unit (rail-optimized, rail-only: servers behind one leaf a rail; otherwise: servers on one leaf),
+    as many as a leaf has room for where None. `tiers` is 1 (rail-only), 2 or 3, what the shape needs where None.
+    `oversubscription` is the capacity down over the capacity up of the "leaf" and the "spine", 1 where it has no entry.
     """
 
     name: str

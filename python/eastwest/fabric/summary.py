@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from eastwest.fabric.plan import TIER_PAIRS, TIERS
+from eastwest.fabric.reach import parts
 from eastwest.fabric.tables import Fabric
 
 
@@ -18,12 +20,12 @@ def summary(fabric: Fabric) -> dict[str, Any]:
 
     `switches` by tier and `cables` by pair of tiers, with `switches_total` and `cables_total`; `ports` of the
     switches by tier: {"total", "used", "spare"}; `gpus`, `servers`, `nics`; `units` and `pods`, 0 where the shape has
-    none.
+    none; `networks`, groups of switches that no cable joins with each other, such as the rails of a rail-only fabric.
 
     `bisection_bps` is the capacity, one direction, of the worst cut that leaves half of the NICs on either side: half
     of the narrowest stage, the stages being the NICs, the links up from leaves and those up from spines, at line
     rate. A stage counts only where an even cut has to cross it: leaf uplinks with more than one leaf, spine uplinks
-    with more than one pod.
+    with more than one pod. Networks that are apart are cut each for itself, and the sum counts.
 
     `oversubscription` is capacity down over capacity up, counting links that are cabled: of the "leaf", of the
     "spine" (None where there is nothing above) and "overall", all NICs over the narrowest stage, 1 at the least.
@@ -37,7 +39,8 @@ def summary(fabric: Fabric) -> dict[str, Any]:
     nic_bps, leaf_up_bps, spine_up_bps = (rate_bps.get(tiers, 0.0) for tiers in TIER_PAIRS)
     pods = _places(fabric, "pod")
     stages = [nic_bps]
-    if switches["leaf"] > 1:
+    networks = _networks(fabric)
+    if switches["leaf"] > networks:
         stages.append(leaf_up_bps)
     if pods > 1:
         stages.append(spine_up_bps)
@@ -50,6 +53,7 @@ def summary(fabric: Fabric) -> dict[str, Any]:
         "nics": kinds["nic"],
         "units": _places(fabric, "unit"),
         "pods": pods,
+        "networks": networks,
         "switches": switches,
         "switches_total": sum(switches.values()),
         "cables": cables,
@@ -67,6 +71,13 @@ def summary(fabric: Fabric) -> dict[str, Any]:
 def _count(table: pl.DataFrame, column: str, words: tuple[str, ...]) -> dict[str, int]:
     found = dict(table.group_by(pl.col(column).cast(pl.String)).len().rows())
     return {word: int(found.get(word, 0)) for word in words}
+
+
+def _networks(fabric: Fabric) -> int:
+    is_switch = (fabric.nodes["kind"] == "switch").to_numpy()
+    src, dst = (fabric.links[end].to_numpy().astype(np.int64) for end in ("src", "dst"))
+    between = is_switch[src] & is_switch[dst]
+    return len(np.unique(parts(len(fabric.nodes), src[between], dst[between])[is_switch]))
 
 
 def _places(fabric: Fabric, column: str) -> int:

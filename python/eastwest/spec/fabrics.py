@@ -35,6 +35,14 @@ on for InfiniBand and off for RoCE (NCCL_IB_ADAPTIVE_ROUTING in its manual).
 
 _BALANCING_SCHEMA = WithJsonSchema({"enum": ["default", *get_args(Balancing)]})
 NOT_FOR_ONE_SWITCH = ("uplink", "servers_per_unit", "tiers", "oversubscription")
+NOT_FOR_ONE_TIER = ("uplink", "oversubscription")
+
+
+def meaningless(shape: Any, tiers: Any) -> tuple[str, ...]:
+    """Entries that cannot be said of a fabric of this shape and number of tiers, nor are inherited by one."""
+    if shape == "single-switch":
+        return NOT_FOR_ONE_SWITCH
+    return NOT_FOR_ONE_TIER if tiers == 1 else ()
 
 
 class Cluster(Entry):
@@ -78,7 +86,7 @@ class Fabric(Entry):
     """Ports that each cage is broken out into; the switch's own default where left out."""
     servers_per_unit: Count | None = None
     """Servers of a full unit, behind the same leaves; as many as fit where left out."""
-    tiers: Literal[2, 3] | None = None
+    tiers: Literal[1, 2, 3] | None = None
     """Tiers of switches; as few as reach where left out."""
     oversubscription: RatioByTier = Field(default_factory=dict)
     """Capacity down to capacity up, as in '4:1'; 1 (non-blocking) where left out."""
@@ -104,8 +112,8 @@ class Fabric(Entry):
 
     @model_validator(mode="after")
     def _fits_its_shape(self) -> Fabric:
-        if self.shape == "single-switch":
-            for name in NOT_FOR_ONE_SWITCH:
-                if getattr(self, name):
-                    raise refuse(f"{name} has no meaning for a single switch", at=name)
+        what = "for a single switch" if self.shape == "single-switch" else "on one tier: nothing is above its leaves"
+        for name in meaningless(self.shape, self.tiers):
+            if getattr(self, name):
+                raise refuse(f"{name} has no meaning {what}", at=name)
         return self

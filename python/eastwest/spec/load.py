@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from eastwest.catalog import Catalog, CatalogError
 from eastwest.document import Document, Mistake, MistakesError, Place, name_of, nearest, parse, read
 from eastwest.spec.complaints import complaints
-from eastwest.spec.fabrics import NOT_FOR_ONE_SWITCH, Cluster, Fabric
+from eastwest.spec.fabrics import Cluster, Fabric, meaningless
 from eastwest.spec.study import Source, Study, StudyError
 from eastwest.spec.values import Surroundings
 from eastwest.spec.workloads import CollectiveOperation, Group, Measured, Operations, SendRecvOperation, Workload
@@ -161,9 +161,8 @@ def _merged(
         entry = entries[owner]
         if not isinstance(entry, dict):
             continue
-        if entry.get("shape") == "single-switch":
-            # what cannot be said of a single switch is not inherited by it
-            merged = {key: value for key, value in merged.items() if key not in NOT_FOR_ONE_SWITCH}
+        lost = meaningless(entry.get("shape"), entry.get("tiers"))
+        merged = {key: value for key, value in merged.items() if key not in lost}
         stated = {key: value for key, value in entry.items() if key != "like"}
         merged |= stated
         origins.update(dict.fromkeys(((name, key) for key in stated), owner))

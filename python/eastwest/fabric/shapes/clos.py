@@ -20,17 +20,29 @@ from eastwest.fabric.shapes.wiring import Indices, Switches, Wiring, switches
 class Unit:
     """Servers that share the same leaves, when full.
 
-    `leaf_of_nic` says which of the unit's leaves each NIC of a server joins; `is_railed`, that these are rails.
+    `leaf_of_nic` says which of the unit's leaves each NIC of a server joins; `is_railed`, that these are rails;
+    `rails_are_apart`, that each rail has switches of its own above its leaves too.
     """
 
     servers: int
     leaf_of_nic: tuple[int, ...]
     is_railed: bool
+    rails_are_apart: bool = False
 
     @property
     def leaves(self) -> int:
         """Leaves of a unit."""
         return max(self.leaf_of_nic) + 1
+
+    @property
+    def networks(self) -> int:
+        """Networks that no switch joins with each other: the rails where they are apart, else one."""
+        return self.leaves if self.rails_are_apart else 1
+
+    @property
+    def leaves_to_join(self) -> int:
+        """Leaves of a unit in each network."""
+        return self.leaves // self.networks
 
     @property
     def down(self) -> int:
@@ -44,7 +56,7 @@ def clos(
     """Two tiers, or three with `core`: units of servers, all alike and filled as evenly as their number allows.
 
     Three tiers stand in pods, each of whole units and its own spines; spine j of every pod joins core group j.
-    `ratios` are the oversubscription of leaf and spine.
+    `ratios` are the oversubscription of leaf and spine. Where rails are apart, all this holds of each rail.
 
     Raises `FabricError` on "servers_per_unit" where a leaf lacks ports, on "tiers" or "servers" where the tiers above
     cannot reach so many leaves.
@@ -55,46 +67,49 @@ def clos(
     units = -(-servers // unit.servers)
     if core is None:
         pods, spine_down = 1, spine.most
-        _refuse_beyond_two_tiers(units * unit.leaves, unit, leaf.most_down(ratios[0]), spine)
+        _refuse_beyond_two_tiers(units * unit.leaves_to_join, unit, leaf.most_down(ratios[0]), spine)
     else:
         spine_down = spine.most_down(ratios[1])
-        if unit.leaves > spine_down:
+        if unit.leaves_to_join > spine_down:
             raise FabricError("switch", _unit_wider_than_spine(unit, spine, spine_down, ratios[1]))
-        pods = -(-units // (spine_down // unit.leaves))
-    pod_of_unit = _in_order(units, pods)
-    leaves_of_pod = unit.leaves * int(np.bincount(pod_of_unit).max())
+        pods = -(-units // (spine_down // unit.leaves_to_join))
+    pod_of_unit = in_order(units, pods)
+    leaves_of_pod = unit.leaves_to_join * int(np.bincount(pod_of_unit).max())
     spines = fewest_that_divide(up, leaves_of_pod * up, spine_down)
     spine_ports = leaves_of_pod * up // spines
 
-    pod_of_leaf = np.repeat(pod_of_unit, unit.leaves)
+    network_of_leaf = np.tile(np.arange(unit.leaves, dtype=np.int32) // np.int32(unit.leaves_to_join), units)
+    block_of_leaf = np.repeat(pod_of_unit, unit.leaves) * np.int32(unit.networks) + network_of_leaf
     spine_up, cores, spine_core = 0, 0, np.empty((2, 0), dtype=np.int32)
     if core is not None:
         spine_up = spine.uplinks(spine_ports, ratios[1])
         if pods > core.most:
-            raise FabricError("servers", _beyond_three_tiers(servers, pods, spine_down // unit.leaves, unit, core))
+            units_of_pod = spine_down // unit.leaves_to_join
+            raise FabricError("servers", _beyond_three_tiers(servers, pods, units_of_pod, unit, core))
         cores = fewest_that_divide(spine_up, pods * spine_up, core.most)
-        spine_core = _bundles(np.tile(np.arange(spines, dtype=np.int32), pods), cores, spine_up)
-    unit_of_server = _in_order(servers, units)
+        group_of_spine = np.tile(np.arange(unit.networks * spines, dtype=np.int32), pods)
+        spine_core = _bundles(group_of_spine, cores, spine_up)
+    unit_of_server = in_order(servers, units)
     place = pod_of_unit if core is not None else np.full(units, -1, dtype=np.int32)
     tiers: dict[Tier, Switches] = {
-        "leaf": _leaves(unit, place, up),
-        "spine": _spines(pods, spines, spine_ports, spine_up, in_pods=core is not None),
+        "leaf": leaves_of_units(unit, place, up),
+        "spine": _spines(pods, unit, spines, spine_ports, spine_up, in_pods=core is not None),
     }
     if core is not None:
-        tiers["core"] = _cores(spines, cores, pods * spine_up // cores)
+        tiers["core"] = _cores(unit, spines, cores, pods * spine_up // cores)
     return Wiring(
         unit_of_server=unit_of_server if unit.is_railed else np.full(servers, -1, dtype=np.int32),
         pod_of_server=place[unit_of_server],
         leaf_of_nic=unit_of_server[:, None] * unit.leaves + np.array(unit.leaf_of_nic, dtype=np.int32),
         tiers=tiers,
-        leaf_spine=_bundles(pod_of_leaf, spines, up),
+        leaf_spine=_bundles(block_of_leaf, spines, up),
         spine_core=spine_core,
     )
 
 
 def fits_two_tiers(servers: int, unit: Unit, spine: Faceplate) -> bool:
     """Whether every leaf can reach every spine: a spine needs a port for each leaf."""
-    return -(-servers // unit.servers) * unit.leaves <= spine.most
+    return -(-servers // unit.servers) * unit.leaves_to_join <= spine.most
 
 
 def fewest_that_divide(uplinks: int, cables: int, ports: int) -> int:
@@ -105,7 +120,7 @@ def fewest_that_divide(uplinks: int, cables: int, ports: int) -> int:
     return next(n for n in range(-(-cables // ports), uplinks + 1) if uplinks % n == 0)
 
 
-def _in_order(items: int, groups: int) -> Indices:
+def in_order(items: int, groups: int) -> Indices:
     """Group of each item, in order, the first groups one larger where the items do not divide."""
     sizes = items // groups + (np.arange(groups) < items % groups)
     return np.repeat(np.arange(groups, dtype=np.int32), sizes)
@@ -118,7 +133,8 @@ def _bundles(block_of_lower: Indices, uppers: int, uplinks: int) -> Indices:
     return np.stack([lower, block_of_lower[lower] * np.int32(uppers) + within])
 
 
-def _leaves(unit: Unit, pod_of_unit: Indices, up: int) -> Switches:
+def leaves_of_units(unit: Unit, pod_of_unit: Indices, up: int) -> Switches:
+    """The leaves of all units, unit by unit, each with `up` ports up; `pod_of_unit` has one entry a unit."""
     units = len(pod_of_unit)
     pod = np.repeat(pod_of_unit, unit.leaves)
     if not unit.is_railed:
@@ -128,15 +144,24 @@ def _leaves(unit: Unit, pod_of_unit: Indices, up: int) -> Switches:
     return switches(units * unit.leaves, unit.down, up, unit=of_unit, pod=pod, rail=rail)
 
 
-def _spines(pods: int, spines: int, down: int, up: int, *, in_pods: bool) -> Switches:
-    if not in_pods:
-        return switches(spines, down, up)
-    pod = np.repeat(np.arange(pods, dtype=np.int32), spines)
-    return switches(pods * spines, down, up, pod=pod, group=np.tile(np.arange(spines, dtype=np.int32), pods))
+def _spines(pods: int, unit: Unit, spines: int, down: int, up: int, *, in_pods: bool) -> Switches:
+    in_all = pods * unit.networks * spines
+    places = {"rail": np.tile(_rails(unit, spines), pods)} if unit.rails_are_apart else {}
+    if in_pods:
+        places["pod"] = np.repeat(np.arange(pods, dtype=np.int32), in_all // pods)
+    if in_pods or unit.rails_are_apart:
+        places["group"] = np.tile(np.arange(spines, dtype=np.int32), in_all // spines)
+    return switches(in_all, down, up, **places)
 
 
-def _cores(groups: int, cores: int, down: int) -> Switches:
-    return switches(groups * cores, down, 0, group=np.repeat(np.arange(groups, dtype=np.int32), cores))
+def _cores(unit: Unit, groups: int, cores: int, down: int) -> Switches:
+    places = {"rail": _rails(unit, groups * cores)} if unit.rails_are_apart else {}
+    group = np.tile(np.repeat(np.arange(groups, dtype=np.int32), cores), unit.networks)
+    return switches(len(group), down, 0, group=group, **places)
+
+
+def _rails(unit: Unit, each: int) -> Indices:
+    return np.repeat(np.arange(unit.leaves, dtype=np.int32), each)
 
 
 def _unit_too_large(unit: Unit, up: int, leaf: Faceplate, ratio: float) -> str:
@@ -166,7 +191,7 @@ def _refuse_beyond_two_tiers(leaves: int, unit: Unit, most_down: int, spine: Fac
 def _unit_wider_than_spine(unit: Unit, spine: Faceplate, spine_down: int, ratio: float) -> str:
     ways = [spine.wider() or "a spine with more ports", "a higher oversubscription of the spine"]
     return (
-        f"a pod of one unit has {unit.leaves} leaves and needs as many ports down on a spine; {spine.has()}, "
+        f"a pod of one unit has {unit.leaves_to_join} leaves and needs as many ports down on a spine; {spine.has()}, "
         f"{spine_down} of them down at {ratio:g}:1: {_any_of(ways)}"
     )
 

@@ -26,13 +26,13 @@ def rail_optimized(
     most = leaf.most_down(ratios[0])
     if servers_per_unit is None and most == 0:
         raise FabricError("switch", f"a leaf needs a port down and one up; {leaf.has()}: try a switch with more ports")
-    size = servers_per_unit or _thriftiest(servers, nics, most, leaf, spine, ratios[0])
+    size = servers_per_unit or thriftiest(servers, nics, most, leaf, spine, ratios[0])
     unit = Unit(servers=size, leaf_of_nic=tuple(range(nics)), is_railed=True)
     two = tiers == 2 or (tiers is None and fits_two_tiers(servers, unit, spine))
     return clos(servers, unit, leaf, spine, None if two else core, ratios)
 
 
-def _thriftiest(servers: int, nics: int, most: int, leaf: Faceplate, spine: Faceplate, ratio: float) -> int:
+def thriftiest(servers: int, nics: int, most: int, leaf: Faceplate, spine: Faceplate, ratio: float) -> int:
     """Size of a unit, at most `most`, with the fewest units, then spines, then uplinks; `most` beyond two tiers.
 
     17 servers on 64 ports need 17 uplinks a leaf, which only 17 spines share evenly; a unit of 18 needs 3.

@@ -20,8 +20,8 @@ Indices = NDArray[np.int32]
 class Switches:
     """The switches of one tier: their place, and the ports that each sets aside to face down and up.
 
-    `unit`, `pod`, `rail` and `group` have one entry a switch, -1 where it belongs to none; `group` numbers the core
-    groups, each joined by one spine of every pod.
+    `unit`, `pod`, `rail` and `group` have one entry a switch, -1 where it belongs to none; `group` numbers the spines
+    of a pod or rail, and the core groups, each joined by one spine of every pod.
     """
 
     unit: Indices
