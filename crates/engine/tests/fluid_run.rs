@@ -141,6 +141,68 @@ fn near_completions_are_batched_and_the_error_is_theirs() {
     assert_eq!(fluid.carried(), [100.0, 101.0, 201.0]);
 }
 
+/// Start (whole seconds), entries, weight and work.
+type Timed<'a> = (u64, &'a [(u32, f64)], f64, f64);
+
+/// What batching errs by on demands in the order of their starts.
+fn error_of(capacity: &[f64], tolerance: f64, flows: &[Timed]) -> f64 {
+    let mut fluid = Fluid::new(capacity.to_vec(), tolerance);
+    for (tag, &(start, entries, weight, work)) in (0..).zip(flows) {
+        fluid.advance(start * SECOND, &mut Vec::new());
+        let mut demands = Demands::default();
+        demands.push(entries, weight, FREE, work, 0);
+        fluid.add(demands, tag);
+    }
+    finish(&mut fluid);
+    fluid.batching_error()
+}
+
+#[test]
+fn a_member_out_of_work_after_the_first_may_have_been_slowed_to_its_fair_share() {
+    // As above at 100 and 101 s, but the second demand's share of link 2 is 2.8 / (1 + 1 + 5) = 0.4 of its rate: the
+    // second that it had left at 100 s could have taken 2.5 s.
+    let error = error_of(
+        &[1.0, 1.0, 2.8, 0.02],
+        0.02,
+        &[
+            (0, &[(0, 1.0), (2, 1.0)], 1.0, 100.0),
+            (0, &[(1, 1.0), (2, 1.0)], 1.0, 101.0),
+            (0, &[(3, 1.0), (2, 5.0)], 1.0, 10.0),
+        ],
+    );
+    assert!(near(error, 2.5 / (101.0 - 2.5), 1e-9), "{error}");
+}
+
+#[test]
+fn a_survivor_errs_by_the_bytes_that_late_changes_of_its_rate_cost_at_its_fair_share() {
+    // Two demands of 0.5 B/s leave a third, of 90 to 104 s, 2 B/s of link 2. They end at 100 and 101 s, taken together:
+    // its change to 3 B/s is up to 1 s late, its drift 1 byte or 1/3 s. Twenty demands that hardly move have claims on
+    // link 3 that would halve its rate: 2/3 s in 14 s.
+    let mut capacity = vec![0.5, 0.5, 3.0, 15.0];
+    capacity.extend([1e-3; 20]);
+    let idle: Vec<[(u32, f64); 2]> = (4..24).map(|own| [(3, 0.45), (own, 1.0)]).collect();
+    let mut flows: Vec<Timed> = vec![(0, &[(0, 1.0), (2, 1.0)], 1.0, 50.0), (0, &[(1, 1.0), (2, 1.0)], 1.0, 50.5)];
+    flows.extend(idle.iter().map(|entries| (0, &entries[..], 1.0, 1.0)));
+    flows.push((90, &[(2, 1.0), (3, 1.0)], 1.0, 31.0));
+    let error = error_of(&capacity, 0.1, &flows);
+    assert!(near(error, (2.0 / 3.0) / (14.0 - 2.0 / 3.0), 1e-9), "{error}");
+}
+
+#[test]
+fn a_survivors_drift_adds_to_what_its_own_batch_holds_it() {
+    // The same drift of 1/3 s; but the third demand, out of work at 104 s, waits for a fourth until 104.5 s. That one is
+    // held at a higher level than the third and shares link 4 with it, so that its rate might have changed.
+    let flows: [Timed; 4] = [
+        (0, &[(0, 1.0), (2, 1.0)], 1.0, 50.0),
+        (0, &[(1, 1.0), (2, 1.0)], 1.0, 50.5),
+        (0, &[(3, 1.0), (4, 1.0)], 0.05, 0.25 * 104.5),
+        (90, &[(2, 1.0), (4, 1.0)], 1.0, 31.0),
+    ];
+    let error = error_of(&[0.5, 0.5, 3.0, 0.25, 100.0], 0.1, &flows);
+    let shift = 0.5 + 1.0 / 3.0;
+    assert!(near(error, shift / (14.5 - shift), 1e-9), "{error}");
+}
+
 /// Advances in small steps and checks that no resource carries more than its capacity allows.
 fn check_capacity(case: &Case, tolerance: f64) -> std::result::Result<(), TestCaseError> {
     let mut fluid = Fluid::new(case.capacity.clone(), tolerance);

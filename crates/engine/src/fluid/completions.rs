@@ -28,6 +28,13 @@ impl Completions {
         Self { sorted: due, met: 0, changed: BinaryHeap::new() }
     }
 
+    /// Starts anew, with times in no order of which few will be taken before the next change.
+    pub(super) fn replace(&mut self, due: impl Iterator<Item = Due>) {
+        (self.sorted, self.met) = (Vec::new(), 0);
+        self.changed.clear();
+        self.changed.extend(due.map(Reverse));
+    }
+
     /// Adds changed times of which at most `flights` are in date, as `is_current` tells.
     pub(super) fn extend(&mut self, due: impl Iterator<Item = Due>, flights: usize, is_current: impl Fn(&Due) -> bool) {
         self.changed.extend(due.map(Reverse));

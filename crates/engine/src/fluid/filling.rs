@@ -157,7 +157,7 @@ impl Filling {
         if self.top <= first as usize {
             return false;
         }
-        if self.thaws > REFRESH * self.staying {
+        if self.thaws > REFRESH * self.staying || 2 * (self.top - first as usize) > self.staying {
             self.restart(network, scratch);
             self.rise(network, 0.0, scratch);
         } else {

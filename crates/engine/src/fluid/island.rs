@@ -172,12 +172,14 @@ impl Island {
         }
         let stamp = flights[*slowest as usize].stamp;
         scratch.thawed.retain(|&f| flights[f as usize].change(filling.rate(network, f), now, lag));
-        let due = scratch.thawed.iter().map(|&f| flights[f as usize].due(f));
-        completions.extend(due, *live, |due| flights[due.flight as usize].stamp == due.stamp);
         let is_slowest_known = flights[*slowest as usize].stamp == stamp && !filling.is_gone(*slowest);
         if is_slowest_known && 4 * scratch.thawed.len() < *live {
+            let due = scratch.thawed.iter().map(|&f| flights[f as usize].due(f));
+            completions.extend(due, *live, |due| flights[due.flight as usize].stamp == due.stamp);
             scratch.thawed.iter().for_each(|&f| self.meet(f));
         } else {
+            let all = (0..).zip(&*flights).filter(|&(f, _)| !filling.is_gone(f));
+            completions.replace(all.map(|(f, flight)| flight.due(f)));
             self.survey();
         }
         true
@@ -185,10 +187,14 @@ impl Island {
 
     /// Finds the slowest flight and the shortest span, looking at all.
     fn survey(&mut self) {
-        let is_live = |f: &u32| !self.filling.is_gone(*f);
-        let live: Vec<u32> = (0..self.flights.len() as u32).filter(is_live).collect();
-        (self.slowest, self.shortest) = (live[0], Picoseconds::MAX);
-        live.into_iter().for_each(|f| self.meet(f));
+        let flights = self.flights.len() as u32;
+        let first = (0..flights).find(|&f| !self.filling.is_gone(f));
+        (self.slowest, self.shortest) = (first.expect("an island without flights is dissolved"), Picoseconds::MAX);
+        for f in self.slowest..flights {
+            if !self.filling.is_gone(f) {
+                self.meet(f);
+            }
+        }
     }
 
     /// Takes a flight into account for the slowest and the shortest span.
@@ -261,7 +267,6 @@ fn seconds(span: Picoseconds) -> f64 {
 
 /// Whole picoseconds that hold a span; the end of time if it is infinite.
 fn whole(span: f64) -> Picoseconds {
-    let nearest = span.round();
-    let whole = if (span - nearest).abs() <= span * ROUNDING { nearest } else { span.ceil() };
-    whole as Picoseconds
+    let below = span as Picoseconds;
+    below + Picoseconds::from(span - below as f64 > span * ROUNDING)
 }

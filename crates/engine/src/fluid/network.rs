@@ -19,8 +19,9 @@ pub(super) struct Row<'a> {
     pub cap: f64,
 }
 
-/// A demand's load on a class of resources.
+/// A demand's load on a class of resources. Without padding: there are many.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(Rust, packed(4))]
 pub(super) struct Entry {
     /// Coefficient times weight: load for each unit of the filling's level.
     pub pull: f64,

@@ -239,25 +239,28 @@ impl Fluid {
         if self.arrived.is_empty() {
             return;
         }
-        let mut flights = Vec::new();
-        for arrival in std::mem::take(&mut self.arrived) {
-            let resources = self.batches[arrival.batch].demands.row(arrival.index as usize).0;
-            let mut touched = Vec::new();
-            for &resource in resources {
-                let island = self.owner[resource as usize];
-                if island != NONE && !touched.contains(&island) {
-                    touched.push(island);
+        let mut flights = std::mem::take(&mut self.arrived);
+        let mut touched = Vec::new();
+        if self.islands.iter().next().is_some() {
+            for arrival in &flights {
+                let resources = self.batches[arrival.batch].demands.row(arrival.index as usize).0;
+                for &resource in resources {
+                    let island = self.owner[resource as usize];
+                    if island != NONE && touched.last() != Some(&island) {
+                        touched.push(island);
+                    }
                 }
             }
-            for island in touched {
-                let lag = self.settle(island);
-                if lag > 0.0 && !self.islands[island].is_empty() {
-                    // What lateness costs the others is the change of rates that it brings by itself.
-                    self.refill(island, lag);
-                }
-                flights.extend(self.dissolve(island));
+            touched.sort_unstable();
+            touched.dedup();
+        }
+        for island in touched {
+            let lag = self.settle(island);
+            if lag > 0.0 && !self.islands[island].is_empty() {
+                // What lateness costs the others is the change of rates that it brings by itself.
+                self.refill(island, lag);
             }
-            flights.push(arrival);
+            flights.extend(self.dissolve(island));
         }
         self.regroup(flights, 0.0);
     }
@@ -266,9 +269,7 @@ impl Fluid {
     fn settle(&mut self, id: u32) -> f64 {
         let mut landed = std::mem::take(&mut self.landed);
         let lag = self.islands.get_mut(id).expect("an island on the agenda exists").settle(self.now, &mut landed);
-        for landing in landed.drain(..) {
-            self.land(landing);
-        }
+        landed.drain(..).for_each(|landing| self.land(landing));
         self.landed = landed;
         lag
     }

@@ -1,5 +1,7 @@
 //! Strands to demands: one rate for all that is pipelined.
 
+use std::sync::Arc;
+
 use super::strand::{Edge, Pattern, Strand, describe};
 use super::{direct, queue_pairs};
 use crate::demand::Demands;
@@ -10,8 +12,9 @@ use crate::{Picoseconds, Result};
 /// Demands that start together; the next phase starts when all of them are done.
 #[derive(Clone, Debug, Default)]
 pub struct Phase {
-    /// One for each strand: a ring's channel, a pair of a direct exchange, a rail's channel.
-    pub demands: Demands,
+    /// One for each strand: a ring's channel, a pair of a direct exchange, a rail's channel. Shared with the solver: they
+    /// can be many.
+    pub demands: Arc<Demands>,
     /// Bytes handed from rank to rank, each counted once and not at every hop.
     pub bytes: f64,
 }
@@ -50,15 +53,18 @@ impl<'r> Lowering<'r> {
     pub fn collective(&mut self, collective: &Collective, group: &[u32]) -> Result<Vec<Phase>> {
         let Self { router, gpu, strands } = self;
         let place = places(router, gpu);
-        let mut phases: Vec<Phase> = Vec::new();
+        let mut phases: Vec<(Demands, f64)> = Vec::new();
+        strands.shared_for = f64::NAN;
         describe(collective, group, &place, &mut |phase, strand| {
             if phase >= phases.len() {
-                phases.resize_with(phase + 1, Phase::default);
+                phases.resize_with(phase + 1, Default::default);
             }
-            strands.push(router, gpu, &collective.carriage, strand, &mut phases[phase])
+            let (demands, bytes) = &mut phases[phase];
+            *bytes += strands.push(router, gpu, &collective.carriage, strand, demands)?;
+            Ok(())
         })?;
-        phases.retain(|phase| !phase.demands.is_empty());
-        Ok(phases)
+        phases.retain(|(demands, _)| !demands.is_empty());
+        Ok(phases.into_iter().map(|(demands, bytes)| Phase { demands: Arc::new(demands), bytes }).collect())
     }
 
     /// Lowers one message from rank to rank.
@@ -69,10 +75,11 @@ impl<'r> Lowering<'r> {
         if bytes == 0.0 {
             return Ok(Vec::new());
         }
-        let (mut strand, mut phase) = (Strand::default(), Phase::default());
+        let (mut strand, mut demands) = (Strand::default(), Demands::default());
         direct::pair(&mut strand, Edge { from, to, bytes }, 1);
-        self.strands.push(self.router, self.gpu, carriage, &strand, &mut phase)?;
-        Ok(vec![phase])
+        self.strands.shared_for = f64::NAN;
+        let bytes = self.strands.push(self.router, self.gpu, carriage, &strand, &mut demands)?;
+        Ok(vec![Phase { demands: Arc::new(demands), bytes }])
     }
 }
 
@@ -92,30 +99,40 @@ struct StrandLowering {
     legs: Vec<Leg>,
     entries: Vec<(u32, f64)>,
     shares: Vec<f64>,
+    /// Bytes of the edge that the shares are for; none (NaN) as an operation begins.
+    shared_for: f64,
 }
 
 impl StrandLowering {
     fn new(resources: usize) -> Self {
-        Self { load: vec![0.0; resources], touched: vec![], legs: vec![], entries: vec![], shares: vec![] }
+        Self {
+            load: vec![0.0; resources],
+            touched: vec![],
+            legs: vec![],
+            entries: vec![],
+            shares: vec![],
+            shared_for: f64::NAN,
+        }
     }
 
+    /// Appends a strand's demand; gives the bytes of its edges.
     fn push(
         &mut self,
         router: &Router,
         gpu: &[u32],
         carriage: &Carriage,
         strand: &Strand,
-        phase: &mut Phase,
-    ) -> Result<()> {
+        demands: &mut Demands,
+    ) -> Result<f64> {
         let work = strand.pace().bytes;
-        let (mut weight, mut latency, mut shared_for) = (0.0, 0.0, f64::NAN);
+        let (mut weight, mut latency, mut bytes) = (0.0, 0.0, 0.0);
         for (pattern, range) in strand.ranges() {
             let (mut total, mut longest) = (0.0, 0);
             let edges = &strand.edges[range];
             for edge in edges {
-                if edge.bytes != shared_for {
+                if edge.bytes != self.shared_for {
                     queue_pairs::fill(carriage, edge.bytes, strand.spread, &mut self.shares);
-                    shared_for = edge.bytes;
+                    self.shared_for = edge.bytes;
                 }
                 if edge.bytes == work {
                     weight = queue_pairs::active(&self.shares);
@@ -127,7 +144,7 @@ impl StrandLowering {
                 self.add(edge.bytes / work);
                 total += path as f64;
                 longest = longest.max(path);
-                phase.bytes += edge.bytes;
+                bytes += edge.bytes;
             }
             latency += match pattern {
                 Pattern::Together => longest as f64,
@@ -139,8 +156,8 @@ impl StrandLowering {
         for resource in self.touched.drain(..) {
             self.entries.push((resource, std::mem::take(&mut self.load[resource as usize])));
         }
-        phase.demands.push(&self.entries, weight, f64::INFINITY, work, latency.round() as Picoseconds);
-        Ok(())
+        demands.push(&self.entries, weight, f64::INFINITY, work, latency.round() as Picoseconds);
+        Ok(bytes)
     }
 
     /// Adds the present legs, times a factor.

@@ -92,14 +92,17 @@ impl Ledger {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::demand::Demands;
 
     /// Books of a resource that is to carry 2 bytes for each of 500 bytes of progress.
     fn books() -> Ledger {
-        let mut phase = Phase::default();
-        phase.demands.push(&[(0, 2.0)], 1.0, f64::INFINITY, 500.0, 0);
+        let mut demands = Demands::default();
+        demands.push(&[(0, 2.0)], 1.0, f64::INFINITY, 500.0, 0);
         let mut ledger = Ledger::new(1, 0);
-        ledger.start(&phase);
+        ledger.start(&Phase { demands: Arc::new(demands), bytes: 1000.0 });
         ledger
     }
 

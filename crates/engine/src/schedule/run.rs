@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::RunOptions;
@@ -185,7 +186,7 @@ impl Run<'_> {
         let phase = &moving.phases[moving.phase];
         moving.demands_left = phase.demands.len();
         self.ledger.start(phase);
-        self.fluid.add(phase.demands.clone(), index);
+        self.fluid.add(Arc::clone(&phase.demands), index);
         self.moving[index as usize] = Some(moving);
     }
 
