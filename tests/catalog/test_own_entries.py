@@ -66,6 +66,48 @@ servers:
     assert said[7] == "parts.yaml:8:3: server 'u' is a mapping of figures, not an empty mapping"
 
 
+@pytest.mark.parametrize("technology", ["ultra-ethernet", "mrc"])
+@pytest.mark.parametrize("lacks", ["places_out_of_order: false", "retransmission: go-back-n"])
+def test_a_nic_that_cannot_be_sprayed_at_speaks_no_transport_that_sprays(tmp_path, technology, lacks):
+    said = mistakes(tmp_path, f"nics:\n  n: {{like: pollara-400, {lacks}, technologies: [{technology}]}}\n")
+    assert f"'n' cannot speak {technology}, which sprays" in said[0]
+    assert said[0].startswith("parts.yaml:2:")
+
+
+def test_a_dpu_of_ones_own(tmp_path):
+    catalog = with_text(tmp_path, "nics:\n  d: {like: connectx-8, offloads: [firewall], host_cores_saved: 6}\n")
+    assert catalog.nic("d").offloads == ("firewall",)
+    assert catalog.nic("d").host_cores_saved == 6
+    assert catalog.nic("d").max_planes == 8
+
+
+@pytest.mark.parametrize(
+    ("figure", "complaint"),
+    [
+        ("max_planes: 0", "is no count"),
+        ("host_cores_saved: many", "is no count"),
+        ("offloads: firewall", "write a list, as in [a, b]"),
+        ("offloads: ['']", "is no text"),
+        ("technologies: [roce]", "'roce' is none of rocev2, infiniband, ultra-ethernet, mrc"),
+    ],
+)
+def test_what_a_nic_can_do_is_checked(tmp_path, figure, complaint):
+    assert complaint in mistakes(tmp_path, f"nics:\n  n: {{like: connectx-8, {figure}}}\n")[0]
+
+
+def test_a_switch_says_which_technologies_it_carries(tmp_path):
+    catalog = with_text(tmp_path, "switches:\n  s: {like: sn5600, technologies: [rocev2]}\n")
+    assert catalog.switch("s").technologies == ("rocev2",)
+
+
+def test_a_rack_and_a_mesh_of_ones_own(tmp_path):
+    text = (
+        "gpus:\n  g: {like: b200, joined: mesh}\nservers:\n  s: {like: gb200-nvl72, gpu: g, nvlink_domain_servers: 9}\n"
+    )
+    server = with_text(tmp_path, text).server("s")
+    assert (server.gpu.joined, server.gpus * server.nvlink_domain_servers) == ("mesh", 36)
+
+
 def test_likes_that_go_in_a_circle_are_refused(tmp_path):
     said = mistakes(tmp_path, "nics:\n  a: {like: b}\n  b: {like: a}\n")
     assert any("is like itself" in each for each in said)

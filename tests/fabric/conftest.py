@@ -47,7 +47,7 @@ def server(gpus: int = 8, nics: int = 8, **gpu: Any) -> Server:
 def switch(cages: int = 64, cage_bps: float = 400 * G, **changes: Any) -> Switch:
     values: dict[str, Any] = {
         "name": f"switch-{cages}",
-        "technology": "rocev2",
+        "technologies": ("rocev2",),
         "port_speeds_bps": SPEEDS,
         "default_breakout": 1,
         "max_breakout": 8,

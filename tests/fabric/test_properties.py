@@ -19,7 +19,7 @@ def plans(draw):
     gpus, nics = draw(st.sampled_from([(1, 1), (2, 2), (4, 4), (4, 2), (2, 4), (3, 3)]))
     nic = Nic("nic", ("rocev2",), 400e9, RATES, 256e9, 1e-6, False, "go-back-n", 25.0)
     gpu = Gpu("gpu", 1.0, 1.0, 1.0, 900e9, 0.8, 1e-6, 256e9, 0.9, 1e-6, 1.0)
-    switch = Switch("switch", "rocev2", draw(st.integers(4, 24)), 400e9, RATES, 1, 4, 64, 1e-6, 1.0)
+    switch = Switch("switch", ("rocev2",), draw(st.integers(4, 24)), 400e9, RATES, 1, 4, 64, 1e-6, 1.0)
     link_bps = draw(st.sampled_from(RATES))
     return FabricPlan(
         name="random",

@@ -8,17 +8,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Technology = Literal["rocev2", "infiniband"]
+Technology = Literal["rocev2", "infiniband", "ultra-ethernet", "mrc"]
+SPRAYING: tuple[Technology, ...] = ("ultra-ethernet", "mrc")
+"""Transports made to be sprayed: their NICs place packets out of order and send again only what was lost."""
 Retransmission = Literal["go-back-n", "selective-repeat"]
+Joined = Literal["switch", "mesh"]
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU and its two doors: NVLink (scale-up) and PCIe.
+    """A GPU and its two doors: NVLink (scale-up, also where its maker calls it Infinity Fabric) and PCIe.
 
     Rates are bits per second in one direction. `nvlink_efficiency` is the part of the line rate that collectives
     reach; `pcie_efficiency` the part of PCIe's rate that is payload. Latencies are from GPU to GPU over
-    NVLink, and from GPU to NIC over PCIe.
+    NVLink, and from GPU to NIC over PCIe. `joined` says whether scale-up links end at a switch, so that any one peer
+    can have the whole rate, or each at one peer (a mesh), so that only all peers together can.
     """
 
     name: str
@@ -32,6 +36,7 @@ class Gpu:
     pcie_efficiency: float
     pcie_latency_s: float
     power_w: float
+    joined: Joined = "switch"
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,8 @@ class Nic:
     """A NIC: one scale-out port of at most `port_bps`, and a PCIe connection.
 
     `pcie_bps` is the rate of the NIC's own PCIe link, one direction; the hop to the GPU runs at the slower end's rate.
+    The port can be split into at most `max_planes` links, each to a switch of its own. `offloads` names what the NIC
+    takes off the host beside RDMA, and `host_cores_saved` how many of its cores that frees, where known.
     """
 
     name: str
@@ -50,14 +57,20 @@ class Nic:
     places_out_of_order: bool
     retransmission: Retransmission
     power_w: float
+    max_planes: int = 1
+    offloads: tuple[str, ...] = ()
+    host_cores_saved: int | None = None
 
 
 @dataclass(frozen=True)
 class Switch:
-    """A switch: `cages` of at most `cage_bps`, each broken out into as many as `max_breakout` ports."""
+    """A switch: `cages` of at most `cage_bps`, each broken out into as many as `max_breakout` ports.
+
+    A switch with co-packaged optics has fibre ports for cages, and its power includes the optics.
+    """
 
     name: str
-    technology: Technology
+    technologies: tuple[Technology, ...]
     cages: int
     cage_bps: float
     port_speeds_bps: tuple[float, ...]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from eastwest import units
-from eastwest.catalog.entries import Retransmission, Technology
+from eastwest.catalog.entries import Joined, Retransmission, Technology
 
 Reader = Callable[[Any], Any]
 
@@ -55,7 +55,7 @@ def _flag(written: Any) -> bool:
 def _list_of(read: Reader) -> Reader:
     def read_all(written: Any) -> tuple[Any, ...]:
         if not isinstance(written, list) or not written:
-            raise ValueError("write a list, as in [400 Gb/s, 200 Gb/s]")
+            raise ValueError("write a list, as in [a, b]")
         return tuple(read(each) for each in written)
 
     return read_all
@@ -76,6 +76,12 @@ def _name(written: Any) -> str:
     return written
 
 
+def _text(written: Any) -> str:
+    if not isinstance(written, str) or not written.strip():
+        raise ValueError(f"{written!r} is no text")
+    return written
+
+
 _technology = _word(*get_args(Technology))
 
 FIGURES: dict[str, dict[str, Figure]] = {
@@ -90,6 +96,7 @@ FIGURES: dict[str, dict[str, Figure]] = {
         "pcie_efficiency": Figure("pcie_efficiency", _fraction),
         "pcie_latency": Figure("pcie_latency_s", units.parse_time),
         "power": Figure("power_w", units.parse_power),
+        "joined": Figure("joined", _word(*get_args(Joined))),
     },
     "nics": {
         "technologies": Figure("technologies", _list_of(_technology)),
@@ -100,9 +107,12 @@ FIGURES: dict[str, dict[str, Figure]] = {
         "places_out_of_order": Figure("places_out_of_order", _flag),
         "retransmission": Figure("retransmission", _word(*get_args(Retransmission))),
         "power": Figure("power_w", units.parse_power),
+        "max_planes": Figure("max_planes", _count),
+        "offloads": Figure("offloads", _list_of(_text)),
+        "host_cores_saved": Figure("host_cores_saved", _count),
     },
     "switches": {
-        "technology": Figure("technology", _technology),
+        "technologies": Figure("technologies", _list_of(_technology)),
         "cages": Figure("cages", _count),
         "cage": Figure("cage_bps", units.parse_rate),
         "port_speeds": Figure("port_speeds_bps", _list_of(units.parse_rate)),

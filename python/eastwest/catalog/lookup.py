@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from eastwest.catalog.entries import Gpu, LinkLayer, Nic, Server, Switch, Technology
+from eastwest.catalog.entries import SPRAYING, Gpu, LinkLayer, Nic, Server, Switch, Technology
 from eastwest.catalog.figures import FIGURES
 from eastwest.document import Document, Mistake, MistakesError, Place, name_of, nearest, parse, read
 from eastwest.errors import InputError
@@ -270,4 +270,20 @@ def _build(
         document = next(iter(entry.values())).document
         message = f"{_ONE[kind]} {name!r} lacks {', '.join(lacking)}"
         mistakes.append(document.mistake((kind, name), message))
-    return make(**values) if len(mistakes) == before and not lacking else None
+    if len(mistakes) > before or lacking:
+        return None
+    part = make(**values)
+    if isinstance(part, Nic):
+        _check_transports(part, entry["technologies"], mistakes)
+    return part
+
+
+def _check_transports(nic: Nic, written: _Written, mistakes: list[Mistake]) -> None:
+    """Transports that spray need a NIC that places packets out of order and sends again only what was lost."""
+    for technology in nic.technologies:
+        if technology in SPRAYING and not (nic.places_out_of_order and nic.retransmission == "selective-repeat"):
+            message = (
+                f"{nic.name!r} cannot speak {technology}, which sprays: that takes places_out_of_order: true and "
+                f"retransmission: selective-repeat"
+            )
+            mistakes.append(written.document.mistake(written.place, message))

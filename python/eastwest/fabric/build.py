@@ -99,14 +99,13 @@ def _check_technology(plan: FabricPlan) -> None:
     technology = plan.link_layer.technology
     if technology not in plan.nic.technologies:
         raise FabricError(
-            "nic", f"{plan.nic.name} speaks {' and '.join(plan.nic.technologies)}; the fabric is {technology}"
+            "nic", f"{plan.nic.name} speaks {', '.join(plan.nic.technologies)}; the fabric is {technology}"
         )
     for tier in _tiers_that_may_be_needed(plan):
         switch = plan.switch(tier)
-        if switch.technology != technology:
-            raise FabricError(
-                "switch", f"the {tier} switch {switch.name} speaks {switch.technology}; the fabric is {technology}"
-            )
+        if technology not in switch.technologies:
+            carried = ", ".join(switch.technologies)
+            raise FabricError("switch", f"the {tier} switch {switch.name} speaks {carried}; the fabric is {technology}")
 
 
 def _check_rates(plan: FabricPlan) -> None:

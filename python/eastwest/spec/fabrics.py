@@ -26,11 +26,17 @@ from eastwest.spec.values import (
     refuse,
 )
 
-BALANCING: dict[str, Balancing] = {"rocev2": "ecmp", "infiniband": "adaptive"}
+BALANCING: dict[str, Balancing] = {
+    "rocev2": "ecmp",
+    "infiniband": "adaptive",
+    "ultra-ethernet": "spray",
+    "mrc": "spray",
+}
 """What a technology does unless told otherwise.
 
 Ethernet switches hash flows. NVIDIA's InfiniBand switches choose the least loaded port: NCCL takes adaptive routing as
-on for InfiniBand and off for RoCE (NCCL_IB_ADAPTIVE_ROUTING in its manual).
+on for InfiniBand and off for RoCE (NCCL_IB_ADAPTIVE_ROUTING in its manual). Ultra Ethernet and MRC give every packet
+an entropy value of its own, which picks its path.
 """
 
 _BALANCING_SCHEMA = WithJsonSchema({"enum": ["default", *get_args(Balancing)]})
@@ -73,7 +79,7 @@ class Fabric(Entry):
     shape: Shape
     """How switches are arranged."""
     technology: Technology
-    """RoCEv2 over Ethernet, or InfiniBand; chooses the defaults of load balancing."""
+    """RoCEv2, Ultra Ethernet or MRC over Ethernet, or InfiniBand; chooses the default of load balancing."""
     link: Rate
     """Rate of a link between a NIC and its leaf."""
     uplink: Rate | None = None

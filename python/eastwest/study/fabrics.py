@@ -71,7 +71,12 @@ def carriage(study: Study, name: str) -> Carriage:
 
 
 def cautions(study: Study, name: str, cluster: str) -> list[str]:
-    """What to warn of: a NIC that cannot take packets out of order where the fabric reorders them."""
+    """What to warn of: parts that cannot do what the figures take them to do."""
+    return [*_reordering(study, name, cluster), *_meshed(study, cluster)]
+
+
+def _reordering(study: Study, name: str, cluster: str) -> list[str]:
+    """A NIC that cannot take packets out of order where the fabric reorders them."""
     asked, nic = study.fabrics[name], study.nic(name, cluster)
     if asked.balancing not in ("spray", "adaptive") or nic.places_out_of_order:
         return []
@@ -79,4 +84,17 @@ def cautions(study: Study, name: str, cluster: str) -> list[str]:
     return [
         f"fabric {name}: {asked.balancing} delivers packets out of order, and {nic.name} cannot place them so "
         f"({nic.retransmission}: it {loss}); the figures assume a NIC that can"
+    ]
+
+
+def _meshed(study: Study, cluster: str) -> list[str]:
+    """GPUs that no switch joins: a pair has one link, where the figures give it the rate of all."""
+    server = study.server(cluster)
+    if server.gpu.joined == "switch" or server.gpus <= 2:
+        return []
+    link_gbytes = server.gpu.nvlink_bps / 8e9 / (server.gpus - 1)
+    return [
+        f"cluster {cluster}: a link of {link_gbytes:g} GB/s joins each pair of GPUs in {server.name}; the figures let "
+        f"any pair have the rate of all {server.gpus - 1}: right where all {server.gpus} exchange alike, too fast for "
+        f"fewer"
     ]
