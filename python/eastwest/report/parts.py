@@ -22,13 +22,20 @@ def _one(part: dict[str, Any]) -> Table:
     for heading in ("figure", "value", "source"):
         table.add_column(heading, overflow="fold")
     for figure in part["figures"]:
-        table.add_row(Text(figure["figure"]), Text(str(figure["value"])), Text(figure["source"], style="dim"))
+        table.add_row(Text(figure["figure"]), Text(_shown(figure["value"])), Text(figure["source"], style="dim"))
     return table
+
+
+def _shown(value: Any) -> str:
+    """A figure as a catalogue file has it, lists without brackets."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _kind(kind: str, listed: list[dict[str, Any]]) -> Table:
     table = Table(kind, "", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for part in listed:
-        figures = ", ".join(f"{figure['figure']} {figure['value']}" for figure in part["figures"])
+        figures = "; ".join(f"{figure['figure']} {_shown(figure['value'])}" for figure in part["figures"])
         table.add_row(Text(part["name"], no_wrap=True), Text(figures, style="dim"))
     return table
