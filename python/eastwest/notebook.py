@@ -63,14 +63,17 @@ class Answer:
         return shown
 
 
-def run(study: str | Path | Mapping[str, Any]) -> Answer:
+def run(study: str | Path | Mapping[str, Any], where: str = "") -> Answer:
     """Runs a study: a file, the name of a bundled one, or plain values with the keys of a study file.
+
+    `where` chooses combinations, as `eastwest study --where` does: "fabric=roce,link>=200 Gb/s".
 
     Raises:
         StudyError: the study is wrong; the message names every mistake and its remedy.
+        InputError: `where` cannot be read, or leaves nothing.
     """
     from eastwest import spec
     from eastwest import study as studies
 
     given = spec.from_mapping(study) if isinstance(study, Mapping) else spec.load(study)
-    return Answer(studies.run(given))
+    return Answer(studies.run(given, where=where))

@@ -226,6 +226,55 @@ def parse_money(text: object, *, zero: bool = True) -> Money:
     return Money(amount, written.group(2))
 
 
+def measure(text: str) -> tuple[float, Quantity] | None:
+    """What a text measures, in the base unit of its kind (sizes in bytes), and that kind; None where it is no quantity.
+
+    >>> measure("400 Gb/s")[0]
+    400000000000.0
+    """
+    split = split_unit(text)
+    if split is None:
+        return None
+    number, unit = split
+    factor, kind = _factor(unit)
+    return None if kind is None else (float(number * factor), kind)
+
+
+def split_unit(text: str) -> tuple[Decimal, str] | None:
+    """Number and unit of a quantity as written, "400 Gb/s" as (400, "Gb/s"); None where it is no quantity."""
+    written = _WRITTEN.fullmatch(text)
+    if written is None or written.group(2) is None:
+        return None
+    unit = written.group(2).replace(" ", "")
+    words = unit.split("/")
+    if len(words) > 2 or any(word not in _words() for word in words):
+        return None
+    return Decimal(written.group(1)), unit
+
+
+def tidy(number: Decimal, unit: str) -> str:
+    """A quantity with the largest prefix that leaves it as short: 1024 KiB gives "1 MiB", 1600 Gb/s "1.6 Tb/s".
+
+    No digit is lost.
+    """
+    word, slash, under = unit.partition("/")
+    for prefixes, ratio, most_digits in ((list(_DECIMAL), 1000, 1), (["", *_BINARY], 1024, 0)):
+        start = next((prefix for prefix in reversed(prefixes) if prefix and word.startswith(prefix)), "")
+        base = word.removeprefix(start)
+        if base not in ("b", "bit", "B", "byte", "bps", "FLOP", "W", "Hz") or (ratio == 1024 and not start):
+            continue
+        for larger in prefixes[prefixes.index(start) + 1 :]:
+            scaled = number / ratio
+            if scaled < 1 or -_exponent(scaled) > max(most_digits, -_exponent(number)):
+                break
+            number, word = scaled, f"{larger}{base}"
+    return f"{number.normalize():f} {word}{slash}{under}"
+
+
+def _exponent(number: Decimal) -> int:
+    return int(number.normalize().as_tuple().exponent)
+
+
 def format_rate(bps: float) -> str:
     """A rate for people: 4e11 gives "400 Gb/s". Three significant digits, decimal prefixes."""
     return _show(bps, RATE)

@@ -21,6 +21,16 @@ def run(
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Write report.html, results.json and results.parquet there."),
     ] = None,
+    where: Annotated[
+        str,
+        typer.Option(
+            "--where",
+            "-w",
+            metavar="CONDITIONS",
+            help="Run only combinations that meet them: 'fabric=roce,link>=200 Gb/s'.",
+            show_default=False,
+        ),
+    ] = "",
     fidelity: Annotated[
         Literal["ideal", "fluid"] | None, typer.Option(help="Override the study's fidelity.", show_default=False)
     ] = None,
@@ -41,7 +51,7 @@ def run(
     if fidelity is not None:
         given = given.model_copy(update={"fidelity": fidelity})
     with progress() as advance:
-        result = studies.run(given, advance)
+        result = studies.run(given, advance, where)
     written = report.write_all(result, out) if out is not None else None
     if as_json:
         json.dump(report.to_json(result), sys.stdout, indent=2)

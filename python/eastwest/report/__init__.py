@@ -20,9 +20,10 @@ __all__ = ["catalog_table", "check_folder", "fabric_table", "html", "table", "to
 
 def table(result: StudyResult) -> RenderableType:
     """Give the comparison for a terminal, to be printed by a rich console; it fits 80 columns and uses more."""
+    from eastwest.report.sweep import SweepTable, is_sweep
     from eastwest.report.terminal import Comparison
 
-    return Comparison(result)
+    return SweepTable(result) if is_sweep(result) else Comparison(result)
 
 
 def fabric_table(summary: dict[str, Any]) -> RenderableType:
@@ -42,8 +43,9 @@ def catalog_table(listing: list[dict[str, Any]]) -> RenderableType:
 def html(result: StudyResult) -> str:
     """Give the whole report as one HTML page that asks for nothing over the network."""
     from eastwest.report.page import page
+    from eastwest.report.sweep import told_in_full
 
-    return page(result)
+    return page(told_in_full(result))
 
 
 def write_html(result: StudyResult, path: Path) -> None:

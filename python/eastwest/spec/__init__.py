@@ -5,9 +5,11 @@
 
 from eastwest.spec.fabrics import Cluster, Fabric
 from eastwest.spec.load import bundled_studies, from_mapping, load, loads
+from eastwest.spec.parameters import Parameter, parameter
 from eastwest.spec.schema import json_schema
 from eastwest.spec.start import starting_file, write_starting_file
 from eastwest.spec.study import Prices, Study, StudyError
+from eastwest.spec.sweep import MOST_COMBINATIONS
 from eastwest.spec.workloads import (
     Collective,
     CollectiveOperation,
@@ -22,6 +24,7 @@ from eastwest.spec.workloads import (
 )
 
 __all__ = [
+    "MOST_COMBINATIONS",
     "Cluster",
     "Collective",
     "CollectiveOperation",
@@ -31,6 +34,7 @@ __all__ = [
     "Measured",
     "MeasuredOn",
     "Operations",
+    "Parameter",
     "Placement",
     "Prices",
     "SendRecv",
@@ -42,6 +46,7 @@ __all__ = [
     "json_schema",
     "load",
     "loads",
+    "parameter",
     "starting_file",
     "write_starting_file",
 ]

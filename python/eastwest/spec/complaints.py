@@ -34,16 +34,23 @@ def complaints(error: ValidationError, source: Source) -> Iterator[Mistake]:
     What a fabric inherits, or lacks although it inherits, is told of the fabric that states or lacks it.
     """
     for details in error.errors(include_url=False):
-        if not _is_inherited(details, source) and not _is_short_of_faulty_items(details):
+        if not (_is_inherited(details, source) or _is_short_of_faulty_items(details) or _is_told(details, source)):
             yield _mistake(details, source)
+
+
+def _is_told(details: ErrorDetails, source: Source) -> bool:
+    """Whether it comes of a sweep that could not be read."""
+    place = source.place(_place(details["loc"], source, missing=False))
+    return any(place[: len(wrong)] == wrong for wrong in source.sweep.wrong)
 
 
 def _is_inherited(details: ErrorDetails, source: Source) -> bool:
     match details["loc"]:
         case ("fabrics", str(name), str(entry), *_):
+            base = source.base("fabrics", name)
             if details["type"] == "missing":
-                return source.document.data["fabrics"][name].get("like") is not None
-            return source.origins.get((name, entry), name) != name
+                return source.document.data["fabrics"][base].get("like") is not None
+            return source.origins.get((base, entry), base) != base
         case _:
             return False
 
@@ -138,7 +145,7 @@ def _what(place: Place, source: Source) -> str:
         case ():
             return "the study"
         case (str(kind), name) if kind in _ONE:
-            return f"{_ONE[kind]} {name!r}"
+            return f"{_ONE[kind]} {source.base(kind, str(name))!r}"
         case (*_, "operations", int(index)):
             entry = source.document.at(source.place(place)) if source.place(place) in source.document.values else None
             called = entry.get("name") if isinstance(entry, dict) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from eastwest.catalog import Catalog, CatalogError
 from eastwest.document import Document, Mistake, MistakesError, Place, name_of, nearest, parse, read
 from eastwest.spec.complaints import complaints
 from eastwest.spec.fabrics import Cluster, Fabric, meaningless
-from eastwest.spec.study import Source, Study, StudyError
+from eastwest.spec.parameters import columns
+from eastwest.spec.study import Settings, Source, Study, StudyError
+from eastwest.spec.sweep import SETTINGS, Variant, expand
 from eastwest.spec.values import Surroundings
 from eastwest.spec.workloads import CollectiveOperation, Group, Measured, Operations, SendRecvOperation, Workload
 
@@ -30,7 +33,7 @@ def load(name: str | Path) -> Study:
     """The study of a file, or the bundled study of that name. Raises `StudyError` with every mistake of the file."""
     try:
         document, folder = _find(name)
-        return _study(document, folder)
+        return from_document(document, folder)
     except StudyError:
         raise
     except MistakesError as error:
@@ -43,7 +46,7 @@ def loads(text: str | bytes, file: str = "study", folder: Path | None = None) ->
     Raises `StudyError` with every mistake of the text.
     """
     try:
-        return _study(parse(text, file), folder)
+        return from_document(parse(text, file), folder)
     except StudyError:
         raise
     except MistakesError as error:
@@ -55,7 +58,7 @@ def from_mapping(data: Mapping[str, Any], folder: Path | None = None) -> Study:
 
     Raises `StudyError` with every mistake in it.
     """
-    return _study(Document("study", dict(data)), folder)
+    return from_document(Document("study", dict(data)), folder)
 
 
 def _find(name: str | Path) -> tuple[Document, Path | None]:
@@ -76,7 +79,8 @@ def _find(name: str | Path) -> tuple[Document, Path | None]:
     return read(path), path.parent
 
 
-def _study(document: Document, folder: Path | None) -> Study:
+def from_document(document: Document, folder: Path | None) -> Study:
+    """The study of a document that was read; raises `StudyError` with every mistake in it."""
     if document.data is None:
         raise StudyError([document.mistake((), "is empty: `eastwest init` writes a study to start from")])
     if not isinstance(document.data, dict):
@@ -86,17 +90,34 @@ def _study(document: Document, folder: Path | None) -> Study:
     catalog = _catalog(document, folder, mistakes)
     fabrics, source = _inherit(document, mistakes)
     around = Surroundings(catalog, _names(document, "clusters"), _names(document, "fabrics"), folder)
+    data, sweep = expand(document, {**document.data, **fabrics}, mistakes)
+    source = replace(source, sweep=sweep)
+    settings = [_settings(data, setting, source, mistakes) for setting in sweep.settings]
     study: Study | None = None
     try:
-        study = Study.model_validate({**document.data, **fabrics}, context=around)
+        study = Study.model_validate({**data, **settings[0]}, context=around)
     except ValidationError as error:
-        mistakes += complaints(error, source)
-    mistakes += _references(source, around, study)
+        mistakes += complaints(error, replace(source, setting=sweep.settings[0]))
+    mistakes += _references(source, around, data, study)
     if study is None or mistakes:
         raise StudyError(mistakes)
     study._catalog = catalog
-    study._source = source
+    study._source = replace(source, setting=sweep.settings[0])
+    study._folder = folder
+    study._settings = tuple(Settings(**each) for each in settings)
+    study._columns = columns(sweep, data)
     return study
+
+
+def _settings(data: dict[str, Any], setting: Variant, source: Source, mistakes: list[Mistake]) -> dict[str, Any]:
+    """One combination of the study's settings, checked."""
+    chosen = {choice.path[0]: choice.value for choice in setting.choices}
+    values = {key: chosen.get(key, data[key]) for key in SETTINGS if key in data}
+    try:
+        Settings.model_validate(values)
+    except ValidationError as error:
+        mistakes += complaints(error, replace(source, setting=setting))
+    return values
 
 
 def _catalog(document: Document, folder: Path | None, mistakes: list[Mistake]) -> Catalog:
@@ -169,12 +190,16 @@ def _merged(
     return merged if entries[name].get("like") is None else {"like": entries[name]["like"], **merged}
 
 
-def _references(source: Source, around: Surroundings, study: Study | None) -> list[Mistake]:
+def _references(source: Source, around: Surroundings, data: Mapping[str, Any], study: Study | None) -> list[Mistake]:
     """What only several entries together can get wrong; looks at those that are sound by themselves."""
-    document = source.document
     mistakes: list[Mistake] = []
-    clusters = _sound("clusters", TypeAdapter(Cluster), document, around)
-    workloads: dict[str, Measured | Operations] = _sound("workloads", TypeAdapter(Workload), document, around)
+    clusters: dict[str, Cluster]
+    workloads: dict[str, Measured | Operations]
+    if study is None:
+        clusters = _sound("clusters", TypeAdapter(Cluster), data, around)
+        workloads = _sound("workloads", TypeAdapter(Workload), data, around)
+    else:
+        clusters, workloads = study.clusters, study.workloads
     fabrics = study.fabrics if study is not None else {}
     gpus = {name: each.servers * around.catalog.server(each.server).gpus for name, each in clusters.items()}
     for name, workload in workloads.items():
@@ -189,8 +214,8 @@ def _references(source: Source, around: Surroundings, study: Study | None) -> li
     return mistakes
 
 
-def _sound(section: str, adapter: TypeAdapter[Any], document: Document, around: Surroundings) -> dict[str, Any]:
-    entries = document.data.get(section)
+def _sound(section: str, adapter: TypeAdapter[Any], data: Mapping[str, Any], around: Surroundings) -> dict[str, Any]:
+    entries = data.get(section)
     sound: dict[str, Any] = {}
     for name, entry in entries.items() if isinstance(entries, dict) else ():
         try:
@@ -203,16 +228,27 @@ def _sound(section: str, adapter: TypeAdapter[Any], document: Document, around: 
 def _measured_on(
     place: Place, workload: Measured, fabrics: dict[str, Fabric], clusters: tuple[str, ...], source: Source
 ) -> list[Mistake]:
-    fabric = fabrics.get(workload.measured_on.fabric)
-    chosen = workload.measured_on.cluster
+    there: Place = (*place, "measured_on")
+    name, chosen = workload.measured_on.fabric, workload.measured_on.cluster
+    kinds = source.sweep.of("fabrics", name)
+    if len(kinds) > 1:
+        message = f"fabric {name!r} is swept, and the step was measured on one of its {len(kinds)} variants"
+        return [source.mistake((*there, "fabric"), f"{message}: describe that one as a fabric of its own")]
+    fabric = fabrics.get(kinds[0])
     if fabric is None:
         return []
-    if fabric.cluster is None and chosen is None and len(clusters) > 1:
-        message = f"fabric {workload.measured_on.fabric!r} fits several clusters: say which, with 'cluster:'"
-        return [source.mistake((*place, "measured_on"), message, clusters)]
+    bases = tuple(dict.fromkeys(source.base("clusters", each) for each in clusters))
+    if fabric.cluster is None and chosen is None and len(bases) > 1:
+        message = f"fabric {name!r} fits several clusters: say which, with 'cluster:'"
+        return [source.mistake(there, message, bases)]
     if fabric.cluster is not None and chosen not in (None, fabric.cluster):
-        message = f"fabric {workload.measured_on.fabric!r} joins cluster {fabric.cluster!r}, not {chosen!r}"
-        return [source.mistake((*place, "measured_on", "cluster"), message)]
+        message = f"fabric {name!r} joins cluster {fabric.cluster!r}, not {chosen!r}"
+        return [source.mistake((*there, "cluster"), message)]
+    cluster = chosen or fabric.cluster or bases[0]
+    sizes = source.sweep.of("clusters", cluster)
+    if len(sizes) > 1:
+        message = f"cluster {cluster!r} is swept, and the step was measured on one of its {len(sizes)} variants"
+        return [source.mistake(there, f"{message}: describe that one as a cluster of its own")]
     return []
 
 

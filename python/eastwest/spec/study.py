@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, PrivateAttr, Strict, StringConstraints
 
@@ -13,8 +13,10 @@ from eastwest.catalog import Catalog, Nic, Server
 from eastwest.document import Document, Mistake, MistakesError, Place
 from eastwest.engine import Fidelity
 from eastwest.spec.fabrics import Cluster, Fabric
+from eastwest.spec.parameters import Columns, Parameter
+from eastwest.spec.sweep import SECTIONS, Sweep, Variant
 from eastwest.spec.values import Entry, Name, Price
-from eastwest.spec.workloads import Placement, PlacementWord, Workload
+from eastwest.spec.workloads import Measured, Placement, PlacementWord, Workload
 
 
 class StudyError(MistakesError):
@@ -30,17 +32,30 @@ class Prices(Entry):
 
 @dataclass(frozen=True)
 class Source:
-    """Where a study was written; `origins` says of a fabric's inherited entry which fabric states it."""
+    """Where a study was written.
+
+    `origins` says of a fabric's inherited entry which fabric states it, `sweep` of a variant which values it chose of
+    those written, and `setting` the same of the study's own settings.
+    """
 
     document: Document
     origins: dict[tuple[str, str], str] = field(default_factory=dict)
+    sweep: Sweep = field(default_factory=Sweep)
+    setting: Variant = field(default_factory=lambda: Variant(""))
 
     def place(self, place: Place) -> Place:
         """The place at which a value is really written."""
-        if len(place) >= 3 and place[0] == "fabrics":
-            origin = self.origins.get((str(place[1]), str(place[2])), place[1])
-            return (place[0], origin, *place[2:])
-        return place
+        match place:
+            case (str(section), str(name), *rest) if section in SECTIONS:
+                variant = self.sweep.variant(section, name)
+                owner = self.origins.get((variant.base, str(rest[0])), variant.base) if rest else variant.base
+                return (section, owner if section == "fabrics" else variant.base, *variant.place(tuple(rest)))
+            case _:
+                return self.setting.place(place)
+
+    def base(self, section: str, name: str) -> str:
+        """The name, as written, of an entry or of one of its variants."""
+        return self.sweep.variant(section, name).base
 
     def mistake(
         self, place: Place, message: str, expected: Iterable[str] = (), nearest: str | None = None, *, key: bool = False
@@ -49,8 +64,20 @@ class Source:
         return self.document.mistake(self.place(place), message, expected, nearest, key=key)
 
 
-class Study(Entry):
-    """Clusters, fabrics and workloads to compare: every combination is run."""
+class Settings(Entry):
+    """What the engine is told of a study as a whole."""
+
+    seeds: Annotated[int, Strict(), Field(ge=1, le=4096)] = 16
+    """Draws of the hash seeds, from which the 50th and 95th percentile are taken."""
+    tolerance: Annotated[float, Strict(), Field(ge=0.0, le=0.2)] = 0.01
+    """Completions within this share of the remaining time are taken together; 0 is exact."""
+
+
+class Study(Settings):
+    """Clusters, fabrics and workloads to compare: every combination is run.
+
+    Where values are swept, each variant of an entry is an entry of its own here.
+    """
 
     name: Name
     """Name of the study; reports bear it."""
@@ -60,12 +87,8 @@ class Study(Entry):
     """What idle GPUs cost."""
     catalog: str | None = None
     """File beside this one with catalogue entries of your own."""
-    seeds: Annotated[int, Strict(), Field(ge=1, le=4096)] = 16
-    """Draws of the hash seeds, from which the 50th and 95th percentile are taken."""
     fidelity: Fidelity = "fluid"
     """fluid: rates shared on every link; ideal: the bound with an infinite fabric."""
-    tolerance: Annotated[float, Strict(), Field(ge=0.0, le=0.2)] = 0.01
-    """Completions within this share of the remaining time are taken together; 0 is exact."""
     clusters: Annotated[dict[Name, Cluster], Field(min_length=1)]
     """Clusters by name."""
     fabrics: Annotated[dict[Name, Fabric], Field(min_length=1)]
@@ -77,6 +100,9 @@ class Study(Entry):
 
     _catalog: Catalog = PrivateAttr(default_factory=Catalog.bundled)
     _source: Source = PrivateAttr(default_factory=lambda: Source(Document("study", None)))
+    _folder: Path | None = PrivateAttr(default=None)
+    _settings: tuple[Settings, ...] = PrivateAttr(default=())
+    _columns: Columns = PrivateAttr(default_factory=Columns)
 
     def catalog_entries(self) -> Catalog:
         """The bundled catalogue with the study's own entries."""
@@ -90,7 +116,49 @@ class Study(Entry):
     def clusters_of(self, fabric: str) -> tuple[str, ...]:
         """Names of the clusters that a fabric joins, one at a time."""
         cluster = self.fabrics[fabric].cluster
-        return tuple(self.clusters) if cluster is None else (cluster,)
+        return tuple(self.clusters) if cluster is None else self._source.sweep.of("clusters", cluster)
+
+    def base(self, section: str, name: str) -> str:
+        """The name in the file of an entry, of which `name` may be a variant."""
+        return self._source.base(section, name)
+
+    def variants(self, section: str, base: str) -> tuple[str, ...]:
+        """Names of the variants of an entry of the file; its own where nothing in it is swept."""
+        return self._source.sweep.of(section, base)
+
+    def measured_on(self, workload: Measured) -> tuple[str, str]:
+        """Fabric and cluster on which a workload was measured."""
+        (fabric,) = self.variants("fabrics", workload.measured_on.fabric)
+        cluster = workload.measured_on.cluster
+        return fabric, self.clusters_of(fabric)[0] if cluster is None else self.variants("clusters", cluster)[0]
+
+    def each_setting(self) -> Iterator[Study]:
+        """The study with each combination of its settings; itself where they are not swept."""
+        for variant, settings in zip(self._source.sweep.settings, self._settings, strict=True):
+            study = self.model_copy(update=dict(settings))
+            study._source = replace(self._source, setting=variant)
+            yield study
+
+    def parameters(
+        self, fabric: str | None = None, cluster: str | None = None, workload: str | None = None
+    ) -> tuple[Parameter, ...]:
+        """What is swept, and its values where these entries meet, in this setting."""
+        entries = {"clusters": cluster, "fabrics": fabric, "workloads": workload}
+        named = {section: name for section, name in entries.items() if name is not None}
+        return self._columns.of(named, self._source.setting)
+
+    def changed(self, changes: Mapping[str, Any]) -> Study:
+        """This study with other values of top-level entries, as the file has them; raises `StudyError`."""
+        from eastwest.spec.load import from_document
+
+        document = self._source.document
+        return from_document(replace(document, data={**document.data, **changes}), self._folder)
+
+    @property
+    def written(self) -> Mapping[str, Any]:
+        """The values of the file."""
+        data: Mapping[str, Any] = self._source.document.data
+        return data
 
     def server(self, cluster: str) -> Server:
         """The catalogue's server of a cluster."""

@@ -13,7 +13,7 @@ def plan(study: Study, name: str, cluster: str) -> FabricPlan:
     """What `eastwest.fabric` is asked to build for one fabric of the study, joined to one of its clusters."""
     asked, catalog = study.fabrics[name], study.catalog_entries()
     return FabricPlan(
-        name=name,
+        name=study.base("fabrics", name),
         shape=asked.shape,
         servers=study.clusters[cluster].servers,
         server=study.server(cluster),
@@ -40,7 +40,8 @@ def build(study: Study, name: str, cluster: str) -> Fabric:
         return fabrics.build(plan(study, name, cluster))
     except FabricError as error:
         at = ("clusters", cluster) if error.field in ("servers", "server") else ("fabrics", name)
-        raise study.error_at((*at, error.field), f"fabric {name!r} cannot be built: {error.message}") from None
+        called = study.base("fabrics", name)
+        raise study.error_at((*at, error.field), f"fabric {called!r} cannot be built: {error.message}") from None
 
 
 def build_fabric(study: Study, name: str, cluster: str | None = None) -> Fabric:
@@ -52,6 +53,10 @@ def build_fabric(study: Study, name: str, cluster: str | None = None) -> Fabric:
     """
     from eastwest.document import nearest
 
+    variants = study.variants("fabrics", name)
+    if len(variants) > 1:
+        raise InputError(f"{study.file}: fabric {name!r} is swept: name one of {', '.join(variants)}")
+    name = variants[0]
     if name not in study.fabrics:
         guess = nearest(name, tuple(study.fabrics))
         meant = f"; did you mean {guess!r}?" if guess else ""
@@ -82,8 +87,8 @@ def _reordering(study: Study, name: str, cluster: str) -> list[str]:
         return []
     loss = "takes every gap for a loss and sends again from there" if nic.retransmission == "go-back-n" else "reorders"
     return [
-        f"fabric {name}: {asked.balancing} delivers packets out of order, and {nic.name} cannot place them so "
-        f"({nic.retransmission}: it {loss}); the figures assume a NIC that can"
+        f"fabric {study.base('fabrics', name)}: {asked.balancing} delivers packets out of order, and {nic.name} cannot "
+        f"place them so ({nic.retransmission}: it {loss}); the figures assume a NIC that can"
     ]
 
 

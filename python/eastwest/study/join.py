@@ -3,147 +3,88 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import replace
 
-import numpy as np
-import numpy.typing as npt
-
-from eastwest import spec
-from eastwest.engine import Carriage, EngineError, Fidelity, Network, Run
-from eastwest.fabric import place, summary
-from eastwest.spec import Placement, Study
-from eastwest.study import case, fabrics, notes, workloads
+from eastwest.spec import Study
+from eastwest.study import case, fabrics, notes
 from eastwest.study.case import Case, Price
 from eastwest.study.result import FabricFacts, Row, StudyResult
-from eastwest.study.sketch import sketch
-from eastwest.workload import Step
+from eastwest.study.runs import Runs
+from eastwest.study.selection import Combination, combinations
 
 Advance = Callable[[int, int, str], None]
 """Called with (cases done, cases in all, what comes next)."""
+
+MOST_DRAWN = 24
+"""Of more fabrics than these no drawing is kept: nobody would look at them."""
 
 
 def _silent(_done: int, _total: int, _what: str) -> None:
     """Progress that nobody watches."""
 
 
-def run(study: Study, advance: Advance = _silent) -> StudyResult:
-    """Runs a study and gives its result.
+def run(study: Study, advance: Advance = _silent, where: str = "") -> StudyResult:
+    """Runs a study, or those of its combinations that meet the conditions of `where`, and gives its result.
 
     Raises:
         StudyError: a fabric cannot be built, or a measured time cannot be met; names the line.
+        InputError: `where` cannot be read or leaves nothing, or there are too many combinations.
         KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
     """
-    return _Join(study).run(advance)
+    began = time.perf_counter()
+    chosen, runs = combinations(study, where), Runs()
+    rows: list[Row] = []
+    remarks: list[notes.Remark] = []
+    for done, each in enumerate(chosen):
+        advance(done, len(chosen), f"{each.workload} on {each.fabric}")
+        found, remark = _case(each, runs)
+        rows.append(found)
+        remarks.append(remark)
+    advance(len(chosen), len(chosen), "done")
+    pairs = dict.fromkeys((each.fabric, each.cluster) for each in chosen)
+    cautions = [text for fabric, cluster in pairs for text in fabrics.cautions(study, fabric, cluster)]
+    return StudyResult(
+        study=study.name,
+        rows=tuple(rows),
+        fabrics=tuple(_facts(study, *pair, runs, is_drawn=len(pairs) <= MOST_DRAWN) for pair in pairs),
+        warnings=tuple(dict.fromkeys(cautions)),
+        seeds=tuple(range(max(each.study.seeds for each in chosen))),
+        wall_s=time.perf_counter() - began,
+        engine_s=runs.engine_s,
+        notes=notes.sentences(study, rows, remarks, runs.sizes),
+        sources=notes.sources(study),
+        tolerance=max(each.study.tolerance for each in chosen),
+    )
 
 
-@dataclass
-class _Join:
-    """A study while it runs: networks and solved sizes are kept, since many cases share them."""
+def _case(each: Combination, runs: Runs) -> tuple[Row, notes.Remark]:
+    """One combination, run in the study's fidelity and as the bound."""
+    study, here = each.study, Case(each.fabric, each.cluster, each.workload, str(each.placement), each.study.fidelity)
+    network, step = runs.network(study, each.fabric, each.cluster), runs.step(study, each.workload, each.cluster)
+    gpus, carriage = runs.gpus(network, each.placement), fabrics.carriage(study, each.fabric)
+    ideal = runs.simulate(study, each.workload, network, step, gpus, carriage, "ideal")
+    found = ideal
+    if study.fidelity != "ideal":
+        found = runs.simulate(study, each.workload, network, step, gpus, carriage, study.fidelity)
+    money = study.money
+    price = Price() if money is None else Price(money.gpu_hour.amount, money.gpu_hour.currency)
+    row = replace(
+        case.row(here, network, step, carriage, found, ideal, price),
+        fabric=study.base("fabrics", each.fabric),
+        cluster=study.base("clusters", each.cluster),
+        workload=study.base("workloads", each.workload),
+        parameters=each.parameters,
+    )
+    return row, notes.remark(here, network, found)
 
-    study: Study
-    networks: dict[tuple[str, str], Network] = field(default_factory=dict)
-    sizes: dict[str, float] = field(default_factory=dict)
-    engine_s: float = 0.0
 
-    def run(self, advance: Advance) -> StudyResult:
-        began = time.perf_counter()
-        cases = list(self._cases())
-        rows: list[Row] = []
-        remarks: list[notes.Remark] = []
-        for done, (each, placement) in enumerate(cases):
-            advance(done, len(cases), f"{each.workload} on {each.fabric}")
-            found, remark = self._case(each, placement)
-            rows.append(found)
-            remarks.append(remark)
-        advance(len(cases), len(cases), "done")
-        pairs = dict.fromkeys((each.fabric, each.cluster) for each, _ in cases)
-        cautions = [text for name, cluster in pairs for text in fabrics.cautions(self.study, name, cluster)]
-        return StudyResult(
-            study=self.study.name,
-            rows=tuple(rows),
-            fabrics=tuple(self._facts(*pair) for pair in pairs),
-            warnings=tuple(dict.fromkeys(cautions)),
-            seeds=self._seeds(),
-            wall_s=time.perf_counter() - began,
-            engine_s=self.engine_s,
-            notes=notes.sentences(self.study, rows, remarks, self.sizes),
-            sources=notes.sources(self.study),
-            tolerance=self.study.tolerance,
-        )
-
-    def _cases(self) -> Iterator[tuple[Case, Placement]]:
-        for workload in self.study.workloads:
-            for placement in self.study.placements:
-                for fabric in self.study.fabrics:
-                    for cluster in self.study.clusters_of(fabric):
-                        yield Case(fabric, cluster, workload, str(placement), self.study.fidelity), placement
-
-    def _case(self, each: Case, placement: Placement) -> tuple[Row, notes.Remark]:
-        network, step = self._network(each.fabric, each.cluster), self._step(each.workload, each.cluster)
-        gpus = place(network.fabric, placement.kind, placement.seed)
-        carriage = fabrics.carriage(self.study, each.fabric)
-        ideal = self._simulate(each.workload, network, step, gpus, carriage, "ideal")
-        found = (
-            ideal if each.fidelity == "ideal" else self._simulate(each.workload, network, step, gpus, carriage, "fluid")
-        )
-        money = self.study.money
-        price = Price() if money is None else Price(money.gpu_hour.amount, money.gpu_hour.currency)
-        return (
-            case.row(each, network, step, carriage, found, ideal, price),
-            notes.remark(each, network, found),
-        )
-
-    def _network(self, fabric: str, cluster: str) -> Network:
-        key = (fabric, cluster)
-        if key not in self.networks:
-            self.networks[key] = Network(fabrics.build(self.study, fabric, cluster))
-        return self.networks[key]
-
-    def _step(self, name: str, cluster: str) -> Step:
-        asked = self.study.workloads[name]
-        ranks = self.study.gpus(cluster)
-        if isinstance(asked, spec.Operations):
-            return workloads.listed(asked, ranks)
-        return workloads.measured(asked, ranks).step(self._bytes(name, asked))
-
-    def _bytes(self, name: str, asked: spec.Measured) -> float:
-        """Message size of a measured workload, solved for on the fabric where it was measured."""
-        if name not in self.sizes:
-            there = asked.measured_on
-            cluster = there.cluster or self.study.clusters_of(there.fabric)[0]
-            network, carriage = self._network(there.fabric, cluster), fabrics.carriage(self.study, there.fabric)
-            gpus = place(network.fabric, there.placement.kind, there.placement.seed)
-            self.sizes[name] = workloads.solved_bytes(
-                self.study,
-                name,
-                self.study.gpus(cluster),
-                lambda step: self._simulate(name, network, step, gpus, carriage, "fluid"),
-            )
-        return self.sizes[name]
-
-    def _seeds(self) -> tuple[int, ...]:
-        return tuple(range(self.study.seeds))
-
-    def _simulate(
-        self,
-        workload: str,
-        network: Network,
-        step: Step,
-        gpus: npt.NDArray[np.uint32],
-        carriage: Carriage,
-        fidelity: Fidelity,
-    ) -> Run:
-        # Only a hash is a draw of lots: whatever does not hash, and the bound, come out alike for every seed.
-        draws = self._seeds() if carriage.balancing == "ecmp" and fidelity == "fluid" else (0,)
-        began = time.perf_counter()
-        try:
-            return network.run(step, gpus, carriage, fidelity=fidelity, seeds=draws, tolerance=self.study.tolerance)
-        except EngineError as error:
-            raise self.study.error_at(("workloads", workload), f"workload {workload!r}: {error}") from None
-        finally:
-            self.engine_s += time.perf_counter() - began
-
-    def _facts(self, name: str, cluster: str) -> FabricFacts:
-        built = self._network(name, cluster).fabric
-        return FabricFacts(name, summary(built), sketch(built), cluster)
+def _facts(study: Study, fabric: str, cluster: str, runs: Runs, *, is_drawn: bool) -> FabricFacts:
+    network = runs.network(study, fabric, cluster)
+    return FabricFacts(
+        study.base("fabrics", fabric),
+        runs.summary(network),
+        runs.sketch(network) if is_drawn else {},
+        study.base("clusters", cluster),
+        tuple(each for each in study.parameters(fabric=fabric, cluster=cluster) if each.of in ("fabric", "cluster")),
+    )

@@ -30,28 +30,39 @@ def remark(case: Case, network: Network, run: Run) -> Remark:
 
 
 def sentences(
-    study: Study, rows: Sequence[Row], remarks: Sequence[Remark], sizes: Mapping[str, float]
+    study: Study, rows: Sequence[Row], remarks: Sequence[Remark], sizes: Mapping[tuple[str, int, float], float]
 ) -> tuple[str, ...]:
-    """What a reader should know beside the table: sizes solved for, GPUs that differ, and what crosses the spine."""
-    solved = [
-        f"{workload}: an exchange buffer of {format_size(size)} on each rank gives the measured time."
-        for workload, size in sizes.items()
-    ]
-    return tuple(solved + _other_gpus(study, rows) + _crossings(rows, remarks))
+    """What a reader should know beside the table: sizes solved for, GPUs that differ, and what crosses the spine.
+
+    `sizes` are the buffers solved for, in bytes, by workload, seeds and tolerance.
+    """
+    return tuple(_solved(study, sizes) + _other_gpus(study, remarks) + _crossings(rows, remarks))
 
 
-def _other_gpus(study: Study, rows: Sequence[Row]) -> list[str]:
+def _solved(study: Study, sizes: Mapping[tuple[str, int, float], float]) -> list[str]:
+    """What each measured workload exchanges; the least and the most where it is swept."""
+    found: dict[str, list[float]] = {}
+    for (workload, _, _), size in sizes.items():
+        found.setdefault(study.base("workloads", workload), []).append(size)
+    told = []
+    for workload, each in found.items():
+        least, most = format_size(min(each)), format_size(max(each))
+        span = least if least == most else f"{least} to {most}"
+        told.append(f"{workload}: an exchange buffer of {span} on each rank gives the measured time.")
+    return told
+
+
+def _other_gpus(study: Study, remarks: Sequence[Remark]) -> list[str]:
     """Measured steps that also ran on GPUs other than those measured."""
     said: dict[str, None] = {}
-    for row in rows:
-        asked = study.workloads[row.workload]
+    for case in (remark.case for remark in remarks):
+        asked = study.workloads[case.workload]
         if isinstance(asked, Measured):
-            there = asked.measured_on.cluster or study.clusters_of(asked.measured_on.fabric)[0]
-            measured, here = (study.server(cluster).gpu.name for cluster in (there, row.cluster))
+            _, there = study.measured_on(asked)
+            measured, here = (study.server(cluster).gpu.name for cluster in (there, case.cluster))
             if measured != here:
-                said[
-                    f"{row.workload} on {here}: compute is kept as measured on {measured}; only the exchange changes."
-                ] = None
+                name = study.base("workloads", case.workload)
+                said[f"{name} on {here}: compute is kept as measured on {measured}; only the exchange changes."] = None
     return list(said)
 
 
@@ -71,7 +82,7 @@ def _crossings(rows: Sequence[Row], remarks: Sequence[Remark]) -> list[str]:
         ]
         if cases:
             shares = [share for _, share in cases]
-            held = [row.fabric for row, _ in cases if "spine" in row.bottleneck.where]
+            held = list(dict.fromkeys(row.fabric for row, _ in cases if "spine" in row.bottleneck.where))
             told.append(f"{workload}, {placement}: {_crossing(min(shares), max(shares), held)}")
     return told
 

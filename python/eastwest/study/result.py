@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eastwest.spec.parameters import Parameter
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -78,19 +80,22 @@ class Row:
     cost: Cost
     draws: int
     batching_error: float = 0.0
+    parameters: tuple[Parameter, ...] = ()
 
 
 @dataclass(frozen=True)
 class FabricFacts:
     """One candidate fabric for a cluster.
 
-    `summary` is what `fabric.summary` counts, `sketch` what `study.sketch` keeps of it to draw it from.
+    `summary` is what `fabric.summary` counts, `sketch` what `study.sketch` keeps of it to draw it from, `parameters`
+    the values of what is swept of both.
     """
 
     name: str
     summary: dict[str, Any]
     sketch: dict[str, Any]
     cluster: str = ""
+    parameters: tuple[Parameter, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,8 +122,16 @@ def to_json(result: StudyResult) -> dict[str, Any]:
     """The result as JSON values; sketches are left out, since the fabric's own tables say more."""
     return {
         "study": result.study,
-        "results": [asdict(row) for row in result.rows],
-        "fabrics": [{"name": fabric.name, "cluster": fabric.cluster, **fabric.summary} for fabric in result.fabrics],
+        "results": [_row(row) for row in result.rows],
+        "fabrics": [
+            {
+                "name": fabric.name,
+                "cluster": fabric.cluster,
+                "parameters": _values(fabric.parameters),
+                **fabric.summary,
+            }
+            for fabric in result.fabrics
+        ],
         "warnings": list(result.warnings),
         "notes": list(result.notes),
         "sources": list(result.sources),
@@ -129,18 +142,32 @@ def to_json(result: StudyResult) -> dict[str, Any]:
     }
 
 
-def to_table(result: StudyResult) -> pl.DataFrame:
-    """One row a result, flat columns: `bottleneck_where`, `idle_cost_per_day`, `load_leaf_spine_max` and so on.
+def _row(row: Row) -> dict[str, Any]:
+    return {**asdict(row), "parameters": _values(row.parameters)}
 
-    A tier that a fabric does not have is null there.
+
+def _values(parameters: tuple[Parameter, ...]) -> dict[str, Any]:
+    return {each.name: each.value for each in parameters}
+
+
+def to_table(result: StudyResult) -> pl.DataFrame:
+    """One row a result, flat columns: what is swept, `bottleneck_where`, `load_leaf_spine_max` and so on.
+
+    A tier that a fabric does not have is null there, and so is what is swept elsewhere. A swept column that is not all
+    numbers is all text.
     """
     import polars as pl
 
-    return pl.DataFrame([_flat(result.study, row) for row in result.rows], infer_schema_length=None)
+    words = {each.name for row in result.rows for each in row.parameters if not each.is_numeric}
+    return pl.DataFrame([_flat(result.study, row, words) for row in result.rows], infer_schema_length=None)
 
 
-def _flat(study: str, row: Row) -> dict[str, Any]:
-    values = {"study": study, **asdict(row)}
+def _flat(study: str, row: Row, words: set[str]) -> dict[str, Any]:
+    values = asdict(row)
+    case = {"study": study} | {key: values.pop(key) for key in ("fabric", "cluster", "workload", "placement")}
+    del values["parameters"]
+    swept = {each.name: each.text if each.name in words else each.value for each in row.parameters}
+    values = case | swept | values
     bottleneck, tiers, cost = values.pop("bottleneck"), values.pop("tiers"), values.pop("cost")
     values |= {f"bottleneck_{key}": value for key, value in bottleneck.items()} | cost
     for load in tiers:

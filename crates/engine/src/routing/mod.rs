@@ -5,7 +5,6 @@
 
 mod balance;
 mod endpoint;
-mod field;
 mod hash;
 mod paths;
 mod pinned;

@@ -1,0 +1,111 @@
+"""What the cases of a study share: networks, placements and sizes solved for; and how one of them is run.
+
+Equal fabrics are built once, whatever they are called. Not here: which cases there are (`join`).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from eastwest import spec
+from eastwest.engine import Carriage, EngineError, Fidelity, Network, Run
+from eastwest.fabric import place, summary
+from eastwest.spec import Placement, Study
+from eastwest.study import fabrics, workloads
+from eastwest.study.sketch import sketch
+from eastwest.workload import Step
+
+Gpus = npt.NDArray[np.uint32]
+Facts = tuple[dict[str, Any], dict[str, Any]]
+
+
+@dataclass
+class Runs:
+    """A study while it runs: what was built and solved is kept, since many cases share it."""
+
+    engine_s: float = 0.0
+    sizes: dict[tuple[str, int, float], float] = field(default_factory=dict)
+    _networks: dict[tuple[str, str], Network] = field(default_factory=dict)
+    _by_plan: dict[str, Network] = field(default_factory=dict)
+    _gpus: dict[tuple[int, Placement], Gpus] = field(default_factory=dict)
+    _summaries: dict[int, dict[str, Any]] = field(default_factory=dict)
+    _sketches: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    def network(self, study: Study, fabric: str, cluster: str) -> Network:
+        """The network of a fabric, joined to a cluster; `StudyError` where it cannot be built."""
+        key = (fabric, cluster)
+        if key not in self._networks:
+            plan = json.dumps(fabrics.plan(study, fabric, cluster).as_json(), sort_keys=True)
+            if plan not in self._by_plan:
+                self._by_plan[plan] = Network(fabrics.build(study, fabric, cluster))
+            self._networks[key] = self._by_plan[plan]
+        return self._networks[key]
+
+    def gpus(self, network: Network, placement: Placement) -> Gpus:
+        """The GPU node of each rank."""
+        key = (id(network), placement)
+        if key not in self._gpus:
+            self._gpus[key] = place(network.fabric, placement.kind, placement.seed)
+        return self._gpus[key]
+
+    def summary(self, network: Network) -> dict[str, Any]:
+        """What the network's fabric amounts to."""
+        if id(network) not in self._summaries:
+            self._summaries[id(network)] = summary(network.fabric)
+        return self._summaries[id(network)]
+
+    def sketch(self, network: Network) -> dict[str, Any]:
+        """What a drawing of the network's fabric needs."""
+        if id(network) not in self._sketches:
+            self._sketches[id(network)] = sketch(network.fabric)
+        return self._sketches[id(network)]
+
+    def step(self, study: Study, workload: str, cluster: str) -> Step:
+        """The step of a workload on all GPUs of a cluster; `StudyError` where a time measured cannot be met."""
+        asked, ranks = study.workloads[workload], study.gpus(cluster)
+        if isinstance(asked, spec.Operations):
+            return workloads.listed(asked, ranks)
+        return workloads.measured(asked, ranks).step(self._bytes(study, workload, asked))
+
+    def _bytes(self, study: Study, workload: str, asked: spec.Measured) -> float:
+        """Message size of a measured workload, solved for on the fabric where it was measured."""
+        key = (workload, study.seeds, study.tolerance)
+        if key not in self.sizes:
+            fabric, cluster = study.measured_on(asked)
+            network, carriage = self.network(study, fabric, cluster), fabrics.carriage(study, fabric)
+            gpus = self.gpus(network, asked.measured_on.placement)
+            self.sizes[key] = workloads.solved_bytes(
+                study,
+                workload,
+                study.gpus(cluster),
+                lambda step: self.simulate(study, workload, network, step, gpus, carriage, "fluid"),
+            )
+        return self.sizes[key]
+
+    def simulate(
+        self,
+        study: Study,
+        workload: str,
+        network: Network,
+        step: Step,
+        gpus: Gpus,
+        carriage: Carriage,
+        fidelity: Fidelity,
+    ) -> Run:
+        """One run; `StudyError` at the workload where the engine refuses it."""
+        # Only a hash is a draw of lots: whatever does not hash, and the bound, come out alike for every seed.
+        draws = range(study.seeds) if carriage.balancing == "ecmp" and fidelity == "fluid" else (0,)
+        began = time.perf_counter()
+        try:
+            return network.run(step, gpus, carriage, fidelity=fidelity, seeds=draws, tolerance=study.tolerance)
+        except EngineError as error:
+            name = study.base("workloads", workload)
+            raise study.error_at(("workloads", workload), f"workload {name!r}: {error}") from None
+        finally:
+            self.engine_s += time.perf_counter() - began

@@ -1,0 +1,182 @@
+"""Which combinations of a study are run: all, or those that meet conditions, as in `fabric=roce,link>=200 Gb/s`.
+
+Conditions stand between commas, and all must hold. One is a column, a comparison and a value; `=` and `!=` take several
+values with `|` between them. Columns are fabric, cluster, workload, placement and whatever is swept.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eastwest.document import nearest
+from eastwest.errors import InputError
+from eastwest.spec import MOST_COMBINATIONS, Parameter, Placement, Study, parameter
+
+ORDERS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_CONDITION = re.compile(r"\s*([\w.-]+)\s*(!=|<=|>=|=|<|>)\s*(\S.*?)\s*")
+_COMMA = re.compile(r",(?![^{\[]*[}\]])")
+"""One that is not inside a mapping or a list."""
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One case to run: the study in one of its settings, and names as it has them, of variants where it is a sweep."""
+
+    study: Study
+    fabric: str
+    cluster: str
+    workload: str
+    placement: Placement
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The values of what is swept."""
+        return self.study.parameters(self.fabric, self.cluster, self.workload)
+
+
+def combinations(study: Study, where: str = "") -> list[Combination]:
+    """The combinations to run, in the study's order.
+
+    Raises:
+        InputError: `where` cannot be read or leaves nothing, or there are more than `MOST_COMBINATIONS`.
+    """
+    axes = _axes(study)
+    for text in _COMMA.split(where) if where.strip() else ():
+        condition = _condition(text, axes)
+        axes[condition.axis] = [each for each in axes[condition.axis] if condition.holds(each.columns)]
+    settings, workloads, placements, fabrics, clusters = (
+        [choice.item for choice in axes[axis]] for axis in ("study", "workload", "placement", "fabric", "cluster")
+    )
+    joined = {fabric: [each for each in study.clusters_of(fabric) if each in clusters] for fabric in fabrics}
+    count = sum(map(len, joined.values())) * len(settings) * len(workloads) * len(placements)
+    if count == 0:
+        raise InputError(f"{study.file}: no combination meets {where!r}")
+    if count > MOST_COMBINATIONS:
+        raise InputError(
+            f"{study.file}: {count:,} combinations; at most {MOST_COMBINATIONS:,} are run: shorten a list or a range, "
+            "or choose some with --where"
+        )
+    return [
+        Combination(setting, fabric, cluster, workload, placement)
+        for setting in settings
+        for workload in workloads
+        for placement in placements
+        for fabric in fabrics
+        for cluster in joined[fabric]
+    ]
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """One of the things along an axis, with the columns in which it shows."""
+
+    item: Any
+    columns: tuple[Parameter, ...]
+
+
+def _axes(study: Study) -> dict[str, list[_Choice]]:
+    def named(axis: str, section: str, names: Iterable[str]) -> list[_Choice]:
+        return [
+            _Choice(name, (_word(axis, study.base(section, name)), *_own(axis, study.parameters(**{axis: name}))))
+            for name in names
+        ]
+
+    return {
+        "study": [_Choice(each, _own("study", each.parameters())) for each in study.each_setting()],
+        "fabric": named("fabric", "fabrics", study.fabrics),
+        "cluster": named("cluster", "clusters", study.clusters),
+        "workload": named("workload", "workloads", study.workloads),
+        "placement": [_Choice(each, (_word("placement", str(each)),)) for each in study.placements],
+    }
+
+
+def _own(axis: str, parameters: Iterable[Parameter]) -> tuple[Parameter, ...]:
+    return tuple(each for each in parameters if each.of == axis)
+
+
+def _word(axis: str, text: str) -> Parameter:
+    return Parameter(axis, axis, text, text)
+
+
+@dataclass(frozen=True)
+class _Condition:
+    axis: str
+    column: str
+    sign: str
+    values: tuple[Parameter, ...]
+
+    def holds(self, columns: Iterable[Parameter]) -> bool:
+        """Whether it holds for something in these columns; not where its own is missing."""
+        found = next((each for each in columns if each.name == self.column), None)
+        if found is None:
+            return False
+        if self.sign in ORDERS:
+            return all(ORDERS[self.sign](_number(found), _number(each)) for each in self.values)
+        return any(_same(found, each) for each in self.values) == (self.sign == "=")
+
+
+def _condition(text: str, axes: dict[str, list[_Choice]]) -> _Condition:
+    written = _CONDITION.fullmatch(text)
+    if written is None:
+        raise InputError(f"--where {text.strip()!r}: write a column, a comparison and a value, as in link>=200 Gb/s")
+    column, sign, right = written.groups()
+    known: dict[str, tuple[str, list[Parameter]]] = {}
+    for axis, choices in axes.items():
+        for each in (each for choice in choices for each in choice.columns):
+            known.setdefault(each.name, (axis, []))[1].append(each)
+    if column not in known:
+        near = nearest(column, known)
+        meant = f"; did you mean {near!r}?" if near else ""
+        raise InputError(f"--where {text.strip()!r}: no column {column!r}{meant} (there are: {', '.join(known)})")
+    axis, found = known[column]
+    values = tuple(parameter(column, axis, _plain(each.strip())) for each in right.split("|"))
+    for value in values:
+        if mistake := _mistake(value, sign, found):
+            raise InputError(f"--where {text.strip()!r}: {mistake}")
+    return _Condition(axis, column, sign, values)
+
+
+def _mistake(value: Parameter, sign: str, found: Sequence[Parameter]) -> str:
+    """What is wrong with comparing what was `found` in a column with a value; empty where nothing is."""
+    examples = list(dict.fromkeys(each.text for each in found))
+    there = ", ".join(examples[:8]) + (", ..." if len(examples) > 8 else "")
+    if sign in ORDERS:
+        if any(math.isnan(_number(each)) for each in found):
+            return f"{value.name} is not a number everywhere ({there}): compare it with = or !="
+        if value.kind != found[0].kind or math.isnan(_number(value)):
+            return f"{value.text!r} cannot be compared with {there}"
+    elif not any(_same(each, value) for each in found):
+        near = nearest(value.text, examples)
+        return f"{value.name} is never {value.text!r}{f'; did you mean {near!r}?' if near else ''} (it is: {there})"
+    return ""
+
+
+def _number(value: Parameter) -> float:
+    """The value as a number; not a number where it is none, which no comparison holds for."""
+    return float(value.value) if isinstance(value.value, int | float) else math.nan
+
+
+def _same(one: Parameter, other: Parameter) -> bool:
+    if isinstance(one.value, int | float) and isinstance(other.value, int | float):
+        return math.isclose(one.value, other.value, rel_tol=1e-9) and one.kind == other.kind
+    return one.text == other.text
+
+
+def _plain(text: str) -> int | float | str:
+    """A number where the text is one, as YAML would have it."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
