@@ -5,6 +5,7 @@
 
 mod balance;
 mod endpoint;
+mod field;
 mod hash;
 mod paths;
 mod pinned;

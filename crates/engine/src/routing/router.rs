@@ -1,6 +1,6 @@
 //! One draw of the hash seeds: connections to legs.
 
-use super::endpoint::{Port, Way};
+use super::endpoint::{Between, Port, Way};
 use super::hash::{choose, five_tuple, mix, pair, source_port};
 use super::paths::Hop;
 use super::spread::Spread;
@@ -66,34 +66,45 @@ impl<'t> Router<'t> {
         }
         let Way { up, between, down } = self.topology.endpoints.way(&self.topology.paths, connection)?;
         let mut latency = self.whole(up, legs);
-        if let Some((from, to)) = between {
+        if let Some(between) = between {
             latency += match &self.rule {
                 Rule::Hashed { switch_seeds, port_seed } => {
                     let addresses = &self.topology.graph.address;
-                    let (source, destination) = (addresses[from.nic as usize], addresses[to.nic as usize]);
+                    let ends = [between.from.nic, between.to.nic].map(|nic| addresses[nic as usize]);
                     let word = mix(pair(connection.from, connection.to)) ^ u64::from(connection.channel);
-                    let first = legs.len();
-                    let mut longest = 0;
-                    for (qp, &share) in qp_shares.iter().enumerate().filter(|&(_, &share)| share > 0.0) {
-                        let flow = five_tuple(source, destination, source_port(*port_seed, word, qp as u32));
-                        let choose = |switch: u32, len| choose(flow, switch_seeds[switch as usize], len);
-                        longest = longest.max(self.walk(from, to, choose, |link| merge(legs, first, link, share)));
-                    }
-                    longest
+                    self.flows(&between, qp_shares, legs, |qp, _, switch, len| {
+                        let flow = five_tuple(ends[0], ends[1], source_port(*port_seed, word, qp));
+                        choose(flow, switch_seeds[switch as usize], len)
+                    })
                 }
-                Rule::Pinned => {
-                    let choose = |switch, len| self.topology.pinned.choose(&self.topology.paths, switch, to, len);
-                    self.walk(from, to, choose, |resource| legs.push(Leg { resource, share: 1.0 }))
-                }
-                Rule::Spread(spread) => {
-                    let (graph, paths) = (&self.topology.graph, &self.topology.paths);
-                    let bundle = spread.between(graph, paths, from.attachment, to.attachment);
-                    legs.extend_from_slice(&bundle.legs);
-                    bundle.latency
-                }
+                Rule::Pinned => self.flows(&between, qp_shares, legs, |_, to, switch, len| {
+                    self.topology.pinned.choose(&self.topology.paths, switch, to, len)
+                }),
+                Rule::Spread(spread) => spread.connect(self.topology, between.from, between.to, legs),
             };
         }
         Ok(latency + self.whole(down, legs))
+    }
+
+    /// Sends each queue pair from the port whose turn it is along the links that `choose` picks for it, by queue pair,
+    /// destination, switch and number of candidates. Gives the latency of the longest path.
+    fn flows(
+        &self,
+        between: &Between,
+        qp_shares: &[f64],
+        legs: &mut Vec<Leg>,
+        choose: impl Fn(u32, &Port, u32, usize) -> usize,
+    ) -> Picoseconds {
+        let Topology { paths, endpoints, .. } = self.topology;
+        let (from, to) = (between.from, between.to);
+        let first = legs.len();
+        let mut longest = 0;
+        for (qp, &share) in qp_shares.iter().enumerate().filter(|&(_, &share)| share > 0.0) {
+            let (source, destination) = endpoints.ports(paths, from, to, between.turn.of(qp, qp_shares.len()));
+            let choose = |switch, len| choose(qp as u32, destination, switch, len);
+            longest = longest.max(self.walk(source, destination, choose, |link| merge(legs, first, link, share)));
+        }
+        longest
     }
 
     /// Appends legs for links that carry all of a connection.
@@ -103,7 +114,7 @@ impl<'t> Router<'t> {
         links.iter().map(|&link| self.topology.graph.latency[link as usize]).sum()
     }
 
-    /// Follows one flow from switch to switch. Links are their own resources wherever flows are followed singly.
+    /// Follows one flow from port to port. Links are their own resources wherever flows are followed singly.
     fn walk(
         &self,
         from: &Port,
@@ -113,21 +124,26 @@ impl<'t> Router<'t> {
     ) -> Picoseconds {
         let paths = &self.topology.paths;
         let mut latency = 0;
+        let mut over = |link: u32| {
+            cross(link);
+            latency += self.topology.graph.latency[link as usize];
+        };
+        over(from.up);
         let mut at = from.switch;
         while at != to.switch {
             let candidates: &[Hop] = &paths.candidates[paths.nearer(at, to.attachment)];
             let index = if candidates.len() == 1 { 0 } else { choose(at, candidates.len()) };
             let hop = candidates[index];
-            cross(hop.link);
-            latency += self.topology.graph.latency[hop.link as usize];
+            over(hop.link);
             at = hop.to;
         }
+        over(to.down);
         latency
     }
 }
 
 /// Adds a share to a resource's leg, looking among the legs from `first` on: they are few.
-fn merge(legs: &mut Vec<Leg>, first: usize, resource: u32, share: f64) {
+pub(super) fn merge(legs: &mut Vec<Leg>, first: usize, resource: u32, share: f64) {
     match legs[first..].iter_mut().find(|leg| leg.resource == resource) {
         Some(leg) => leg.share += share,
         None => legs.push(Leg { resource, share }),

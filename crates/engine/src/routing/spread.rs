@@ -1,8 +1,13 @@
-//! Spraying and adaptive routing: shares over all shortest paths, and the links that always carry equal ones.
+//! Spraying and adaptive routing: shares over all ports and shortest paths, and the links that always carry equal ones.
 //!
-//! Two links are one resource when their shares are equal for every pair of attachment switches (and so are their
-//! rates). On a regular Clos that makes all uplinks of a leaf one resource and all downlinks into it another; where a link
-//! is missing or slower, exactly the links that this sets apart are split off.
+//! A NIC deals its packets evenly over the ports from which a path leads to the receiver, each port's to one of the
+//! receiver's, on the same plane where both have as many. What the switches do is the same for all NICs with one
+//! [`Home`](super::endpoint::Home), so pairs of homes are what is worked out.
+//!
+//! Two links are one resource when their shares are equal for every pair of homes (and so are their rates). On a
+//! regular Clos that makes all uplinks of a leaf one resource and all downlinks into it another, together with those of
+//! its like on other planes; where a link is missing or slower, exactly the links that this sets apart are split off. A
+//! NIC's ports are one resource likewise.
 //!
 //! Shares are sums of products of fractions. To compare them exactly, and over all pairs at once, each link gets a
 //! fingerprint: the sum over pairs of its share times a fixed random number of the pair, in the integers modulo the
@@ -11,31 +16,36 @@
 
 use std::sync::OnceLock;
 
+use super::endpoint::{Card, Endpoints, Home, joined};
+use super::field;
 use super::hash::{mix, pair};
 use super::paths::{Paths, UNREACHED};
-use super::{Leg, NONE, Resources};
+use super::{Leg, NONE, Resources, Topology};
 use crate::Picoseconds;
 use crate::graph::Graph;
 
-/// How traffic between every two attachment switches spreads over the fabric; pairs are worked out when first asked for.
+/// How traffic between every two homes spreads over the fabric; pairs are worked out when first asked for.
 pub(super) struct Spread {
     pub resources: Resources,
     /// Share of each of the paths' candidates within its set.
     split: Vec<f64>,
+    homes: usize,
     pairs: Vec<OnceLock<Bundle>>,
 }
 
 /// All shortest paths of a pair, taken together.
-pub(super) struct Bundle {
+struct Bundle {
+    /// Ports at both ends that are used, each pair of them for an equal share.
+    lanes: Box<[(usize, usize)]>,
     /// Fabric resources, each once.
-    pub legs: Box<[Leg]>,
+    legs: Box<[Leg]>,
     /// Latency of the longest of the paths.
-    pub latency: Picoseconds,
+    latency: Picoseconds,
 }
 
 impl Spread {
     /// Spreads traffic at each switch in proportion to `weight` of the candidate links: positive integers.
-    pub fn new(graph: &Graph, paths: &Paths, weight: impl Fn(u32) -> u64) -> Self {
+    pub fn new(graph: &Graph, paths: &Paths, endpoints: &Endpoints, weight: impl Fn(u32) -> u64) -> Self {
         let mut split = Vec::with_capacity(paths.candidates.len());
         let mut exact_split = Vec::with_capacity(paths.candidates.len());
         for set in paths.sets() {
@@ -45,52 +55,49 @@ impl Spread {
             split.extend(weights.clone().map(|weight| weight as f64 / total as f64));
             exact_split.extend(weights.map(|weight| field::multiply(weight, inverse)));
         }
-        let fingerprint = fingerprints(graph.links(), paths, &exact_split);
-        let is_choice = |link: usize| {
-            paths.switch_of[graph.src[link] as usize] != NONE && paths.switch_of[graph.dst[link] as usize] != NONE
-        };
-        let resources = Resources::grouped(graph, |link| match is_choice(link) {
-            true => (u32::MAX, fingerprint[link], graph.rate[link].to_bits()),
-            false => (link as u32, 0, 0),
-        });
-        let pairs = (0..paths.attachments.len().pow(2)).map(|_| OnceLock::new()).collect();
-        Self { resources, split, pairs }
-    }
-
-    /// The bundle from one attachment to another that it reaches.
-    pub fn between(&self, graph: &Graph, paths: &Paths, from: u32, to: u32) -> &Bundle {
-        self.pairs[from as usize * paths.attachments.len() + to as usize]
-            .get_or_init(|| self.bundle(graph, paths, from, to))
-    }
-
-    fn bundle(&self, graph: &Graph, paths: &Paths, from: u32, to: u32) -> Bundle {
-        let mut share_at = vec![0.0; paths.switches.len()];
-        let mut latency_at = vec![0; paths.switches.len()];
-        let mut legs: Vec<Leg> = Vec::new();
-        let source = paths.attachments[from as usize];
-        share_at[source as usize] = 1.0;
-        let (mut level, mut nearer) = (vec![source], Vec::new()); // switches at one distance from `to`
-        while !level.is_empty() {
-            for &at in &level {
-                for index in paths.nearer(at, to) {
-                    let hop = paths.candidates[index];
-                    let share = share_at[at as usize] * self.split[index];
-                    let resource = self.resources.of_link(hop.link);
-                    match legs.last_mut() {
-                        Some(leg) if leg.resource == resource => leg.share += share,
-                        _ => legs.push(Leg { resource, share }),
-                    }
-                    let there = hop.to as usize;
-                    if share_at[there] == 0.0 {
-                        nearer.push(hop.to);
-                    }
-                    share_at[there] += share;
-                    latency_at[there] =
-                        latency_at[there].max(latency_at[at as usize] + graph.latency[hop.link as usize]);
-                }
+        let prints = fingerprints(graph.links(), paths, endpoints, &exact_split);
+        let resources = Resources::grouped(graph, |link| {
+            let ends = [graph.src[link], graph.dst[link]];
+            match ends.map(|node| paths.switch_of[node as usize] != NONE) {
+                [true, true] => (NONE, NONE, prints[link], graph.rate[link].to_bits()),
+                [false, true] => (ends[0], NONE, prints[link], graph.rate[link].to_bits()),
+                [true, false] => (NONE, ends[1], prints[link], graph.rate[link].to_bits()),
+                [false, false] => (link as u32, link as u32, 0, 0),
             }
-            level.clear();
-            std::mem::swap(&mut level, &mut nearer);
+        });
+        let homes = endpoints.homes.len();
+        let pairs = (0..homes.pow(2)).map(|_| OnceLock::new()).collect();
+        Self { resources, split, homes, pairs }
+    }
+
+    /// Appends the legs of a connection between two NICs that a path joins, and gives the latency of the longest path.
+    pub fn connect(&self, topology: &Topology, from: &Card, to: &Card, legs: &mut Vec<Leg>) -> Picoseconds {
+        let Topology { graph, paths, endpoints, .. } = topology;
+        let bundle = self.pairs[from.home as usize * self.homes + to.home as usize]
+            .get_or_init(|| self.bundle(graph, paths, &endpoints.homes, from.home, to.home));
+        let share = 1.0 / bundle.lanes.len() as f64;
+        let mut ports = |links: &mut dyn Iterator<Item = u32>| {
+            let first = legs.len();
+            let mut longest = 0;
+            for link in links {
+                super::router::merge(legs, first, self.resources.of_link(link), share);
+                longest = longest.max(graph.latency[link as usize]);
+            }
+            longest
+        };
+        let up = ports(&mut bundle.lanes.iter().map(|lane| endpoints.ports[from.ports.start + lane.0].up));
+        let down = ports(&mut bundle.lanes.iter().map(|lane| endpoints.ports[to.ports.start + lane.1].down));
+        legs.extend_from_slice(&bundle.legs);
+        up + bundle.latency + down
+    }
+
+    fn bundle(&self, graph: &Graph, paths: &Paths, homes: &[Home], from: u32, to: u32) -> Bundle {
+        let (from, to) = (&homes[from as usize], &homes[to as usize]);
+        let lanes = lanes(paths, from, to);
+        let mut legs: Vec<Leg> = Vec::new();
+        let mut latency = 0;
+        for &(a, b) in &lanes {
+            latency = latency.max(self.lane(graph, paths, from[a], to[b], 1.0 / lanes.len() as f64, &mut legs));
         }
         legs.sort_by_key(|leg| leg.resource);
         legs.dedup_by(|leg, kept| {
@@ -100,18 +107,87 @@ impl Spread {
             }
             same
         });
-        Bundle { legs: legs.into(), latency: latency_at[paths.attachments[to as usize] as usize] }
+        Bundle { lanes: lanes.into(), legs: legs.into(), latency }
+    }
+
+    /// Carries a share from one attachment to another, a hop at a time; gives the latency of the longest path.
+    fn lane(&self, graph: &Graph, paths: &Paths, from: u32, to: u32, share: f64, legs: &mut Vec<Leg>) -> Picoseconds {
+        let mut level = vec![(paths.attachments[from as usize], share, 0)]; // switches at one distance from `to`
+        let mut nearer: Vec<(u32, f64, Picoseconds)> = Vec::new();
+        loop {
+            for &(at, share_at, latency_at) in &level {
+                for index in paths.nearer(at, to) {
+                    let hop = paths.candidates[index];
+                    let share = share_at * self.split[index];
+                    let resource = self.resources.of_link(hop.link);
+                    match legs.last_mut() {
+                        Some(leg) if leg.resource == resource => leg.share += share,
+                        _ => legs.push(Leg { resource, share }),
+                    }
+                    nearer.push((hop.to, share, latency_at + graph.latency[hop.link as usize]));
+                }
+            }
+            if nearer.is_empty() {
+                return level[0].2;
+            }
+            nearer.sort_by_key(|reached| reached.0);
+            nearer.dedup_by(|reached, kept| {
+                let same = reached.0 == kept.0;
+                if same {
+                    (kept.1, kept.2) = (kept.1 + reached.1, kept.2.max(reached.2));
+                }
+                same
+            });
+            level.clear();
+            std::mem::swap(&mut level, &mut nearer);
+        }
     }
 }
 
-/// Fingerprint of each link's shares over all pairs; 0 for links that no pair uses.
-fn fingerprints(links: usize, paths: &Paths, exact_split: &[u64]) -> Vec<u64> {
-    let mut fingerprint = vec![0; links];
+/// The pairs of ports over which NICs of two homes spread their packets: those of all turns that a path joins, each once.
+fn lanes(paths: &Paths, from: &[u32], to: &[u32]) -> Vec<(usize, usize)> {
+    let mut lanes: Vec<_> = (0..from.len().max(to.len())).filter_map(|turn| joined(paths, from, to, turn)).collect();
+    lanes.sort_unstable();
+    lanes.dedup();
+    lanes
+}
+
+/// Fingerprint of each link's shares over all pairs of homes; 0 for links that no pair uses.
+fn fingerprints(links: usize, paths: &Paths, endpoints: &Endpoints, exact_split: &[u64]) -> Vec<u64> {
+    let homes = &endpoints.homes;
+    // What reaches each attachment, by the attachment that it comes from; and each home's ports, up and down.
+    let mut bound: Vec<Vec<(u32, u64)>> = vec![Vec::new(); paths.attachments.len()];
+    let mut ports: Vec<[Vec<u64>; 2]> = homes.iter().map(|home| [vec![0; home.len()], vec![0; home.len()]]).collect();
+    for (to, destination) in homes.iter().enumerate() {
+        for (from, source) in homes.iter().enumerate() {
+            let lanes = lanes(paths, source, destination);
+            if lanes.is_empty() {
+                continue;
+            }
+            let whole = field::reduce(u128::from(mix(pair(from as u32, to as u32))));
+            let part = field::multiply(whole, field::inverse(lanes.len() as u64));
+            for (a, b) in lanes {
+                bound[destination[b] as usize].push((source[a], part));
+                ports[from][0][a] = field::add(ports[from][0][a], part);
+                ports[to][1][b] = field::add(ports[to][1][b], part);
+            }
+        }
+    }
+    let mut print = vec![0; links];
+    for (plugged, home) in &endpoints.plugged {
+        let [up, down] = &ports[*home as usize];
+        for (index, port) in endpoints.ports[plugged.clone()].iter().enumerate() {
+            print[port.up as usize] = up[index];
+            print[port.down as usize] = down[index];
+        }
+    }
     let mut at = vec![0; paths.switches.len()];
-    for to in 0..paths.attachments.len() as u32 {
-        for (switch, mass) in at.iter_mut().enumerate() {
-            let source = paths.attachment_of[switch];
-            *mass = if source == NONE { 0 } else { field::reduce(u128::from(mix(pair(source, to)))) };
+    for (to, sources) in bound.iter().enumerate() {
+        let to = to as u32;
+        at.fill(0);
+        for &(from, part) in sources {
+            let mass = &mut at[paths.attachments[from as usize] as usize];
+            *mass = field::add(*mass, part);
         }
         let mut farthest_first: Vec<u32> = (0..paths.switches.len() as u32).collect();
         farthest_first.retain(|&switch| paths.hops(switch, to) != UNREACHED);
@@ -120,52 +196,10 @@ fn fingerprints(links: usize, paths: &Paths, exact_split: &[u64]) -> Vec<u64> {
             for index in paths.nearer(switch, to) {
                 let hop = paths.candidates[index];
                 let part = field::multiply(at[switch as usize], exact_split[index]);
-                fingerprint[hop.link as usize] = field::add(fingerprint[hop.link as usize], part);
+                print[hop.link as usize] = field::add(print[hop.link as usize], part);
                 at[hop.to as usize] = field::add(at[hop.to as usize], part);
             }
         }
     }
-    fingerprint
-}
-
-/// Arithmetic modulo the Mersenne prime 2^61 - 1.
-mod field {
-    const PRIME: u64 = (1 << 61) - 1;
-
-    pub fn reduce(value: u128) -> u64 {
-        (value % u128::from(PRIME)) as u64
-    }
-
-    pub fn add(a: u64, b: u64) -> u64 {
-        (a + b) % PRIME
-    }
-
-    pub fn multiply(a: u64, b: u64) -> u64 {
-        reduce(u128::from(a) * u128::from(b))
-    }
-
-    /// By Fermat's little theorem, `a`^(p - 2).
-    pub fn inverse(a: u64) -> u64 {
-        let (mut result, mut square, mut exponent) = (1, a, PRIME - 2);
-        while exponent > 0 {
-            if exponent & 1 == 1 {
-                result = multiply(result, square);
-            }
-            square = multiply(square, square);
-            exponent >>= 1;
-        }
-        result
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        #[test]
-        fn fractions_add_up_exactly() {
-            // 1/3 + 1/6 = 1/2
-            assert_eq!(add(inverse(3), inverse(6)), inverse(2));
-            assert_eq!(multiply(48, inverse(48)), 1);
-        }
-    }
+    print
 }

@@ -71,13 +71,13 @@ impl Topology {
     }
 
     pub(super) fn sprayed(&self) -> &Spread {
-        self.sprayed.get_or_init(|| Spread::new(&self.graph, &self.paths, |_| 1))
+        self.sprayed.get_or_init(|| Spread::new(&self.graph, &self.paths, &self.endpoints, |_| 1))
     }
 
     pub(super) fn adaptive(&self) -> &Spread {
         // Integers, so that shares compare exactly: parts of the fastest link's rate, 2^-50 fine.
         let fastest = self.graph.rate.iter().copied().fold(0.0, f64::max);
         let parts = |link: u32| (self.graph.rate[link as usize] / fastest * 2f64.powi(50)).round().max(1.0) as u64;
-        self.adaptive.get_or_init(|| Spread::new(&self.graph, &self.paths, parts))
+        self.adaptive.get_or_init(|| Spread::new(&self.graph, &self.paths, &self.endpoints, parts))
     }
 }

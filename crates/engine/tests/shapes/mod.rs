@@ -198,6 +198,25 @@ fn join(plan: &mut Plan, leaves: &[u32], spines: &[u32], size: LeafSpine) {
     }
 }
 
+/// Two tiers as often as there are planes, each NIC with one port on every plane, at the rate of one. Leaves and spines
+/// stand plane by plane.
+pub fn in_planes(size: LeafSpine, planes: u32) -> Network {
+    let mut plan = Plan::default();
+    let hosts = servers(&mut plan, size.leaves * size.servers_per_leaf, size.gpus_per_server);
+    let per_leaf = (size.servers_per_leaf * size.gpus_per_server) as usize;
+    let (mut leaves, mut spines) = (Vec::new(), Vec::new());
+    for _ in 0..planes {
+        let (low, high) = (plan.nodes(NodeKind::Switch, size.leaves), plan.nodes(NodeKind::Switch, size.spines));
+        for (index, &nic) in hosts.1.iter().enumerate() {
+            plan.cable(nic, low[index / per_leaf], size.rate);
+        }
+        join(&mut plan, &low, &high, size);
+        leaves.extend(low);
+        spines.extend(high);
+    }
+    Network::new(plan, hosts, [leaves, spines, Vec::new()])
+}
+
 /// Three tiers, the k-ary fat tree of Al-Fares et al. (SIGCOMM 2008): k pods of k/2 leaves and k/2 spines, (k/2)^2
 /// cores, k/2 one-GPU servers on each leaf.
 pub fn fat_tree(k: u32, rate: f64) -> Network {
