@@ -81,20 +81,25 @@ fn equal_demands_that_start_together_are_done_at_those_rates_whatever_the_tolera
     }
 }
 
+/// A flow over two links, without a cap, from the start.
+fn flow(first: u32, second: u32, work: f64) -> Flow {
+    Flow { entries: vec![(first, 1.0), (second, 1.0)], weight: 1.0, cap: f64::INFINITY, work, start: 0.0 }
+}
+
 #[test]
 fn a_departure_leaves_alone_what_froze_before_it() {
     // Flow 0 is held by link 0 at 1 B/s, flows 1 and 2 by link 1 at 2 B/s: when 1 leaves, 2 goes on at 4 B/s.
-    let flow = |link: u32, work: f64| Flow {
-        entries: vec![(link, 1.0), (2, 1.0)],
-        weight: 1.0,
-        cap: f64::INFINITY,
-        work,
-        start: 0.0,
-    };
-    let case = Case { capacity: vec![1.0, 4.0, 9.0], flows: vec![flow(0, 10.0), flow(1, 2.0), flow(1, 6.0)] };
+    let case = Case { capacity: vec![1.0, 4.0, 9.0], flows: vec![flow(0, 2, 10.0), flow(1, 2, 2.0), flow(1, 2, 6.0)] };
     let (finished, fluid) = run(&case, 0.0);
     assert_eq!(finished, [10.0, 1.0, 2.0]);
     assert_eq!(fluid.rounds(), 2);
+}
+
+#[test]
+fn of_demands_done_at_once_the_one_that_froze_first_counts() {
+    // Flow 0 is held by link 1 at 3 B/s, flows 1 and 2 by link 0 at 1 B/s: when 0 and 1 leave, 2 goes on at 2 B/s.
+    let case = Case { capacity: vec![2.0, 3.0, 9.0], flows: vec![flow(1, 2, 3.0), flow(0, 2, 1.0), flow(0, 2, 5.0)] };
+    assert_eq!(run(&case, 0.0).0, [1.0, 1.0, 3.0]);
 }
 
 proptest! {

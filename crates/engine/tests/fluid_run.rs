@@ -118,6 +118,42 @@ fn time_is_credited_to_what_holds_the_demand_expected_last() {
 }
 
 #[test]
+fn time_is_credited_anew_when_another_demand_becomes_the_last() {
+    // Two demands share 2 B/s of link 0, a third has 1 B/s of link 1; link 2 makes one component of all. The second is
+    // expected after 5 s and the third after 4 s, until the first ends after 1 s: then the second needs 2 s more.
+    let mut demands = Demands::default();
+    demands.push(&[(0, 1.0)], 1.0, FREE, 1.0, 0);
+    demands.push(&[(0, 1.0), (2, 1.0)], 1.0, FREE, 5.0, 0);
+    demands.push(&[(1, 1.0), (2, 1.0)], 1.0, FREE, 4.0, 0);
+    let mut fluid = Fluid::new(vec![2.0, 1.0, 9.0], 0.0);
+    fluid.add(demands, 0);
+    finish(&mut fluid);
+    assert_eq!(fluid.limiting(), [1.0, 3.0, 0.0]);
+}
+
+#[test]
+fn a_demand_that_a_departure_slows_can_become_the_last() {
+    // Links 0 (3 B/s), 1 (4 B/s), 2 (1 B/s). X has 1.5 B/s beside the first demand and 2 B/s once that has left after
+    // 1 s, which takes Y from 2.5 to 2 B/s and from 3.6 s to 4.25 s; X leaves after 2 s and Y is done after 3.125 s.
+    // All the while a demand on link 2 is expected after 4 s. Others that are never last make one component of them.
+    let mut demands = Demands::default();
+    demands.push(&[(0, 1.0)], 1.0, FREE, 1.5, 0);
+    demands.push(&[(0, 1.0), (1, 1.0)], 1.0, FREE, 3.5, 0);
+    demands.push(&[(1, 1.0), (3, 1.0)], 1.0, FREE, 9.0, 0);
+    demands.push(&[(2, 1.0), (3, 1.0)], 1.0, FREE, 4.0, 0);
+    for own in 4..24 {
+        demands.push(&[(3, 1.0), (own, 1.0)], 1.0, FREE, 0.375, 0);
+    }
+    let mut capacity = vec![3.0, 4.0, 1.0, 100.0];
+    capacity.extend([0.125; 20]);
+    let mut fluid = Fluid::new(capacity, 0.0);
+    fluid.add(demands, 0);
+    let last: Vec<_> = finish(&mut fluid).into_iter().map(|(time, ..)| time).skip(22).collect();
+    assert_eq!(last, [3_125_000_000_000, 4 * SECOND]);
+    assert_eq!(fluid.limiting()[..4], [0.0, 1.0, 3.0, 0.0]);
+}
+
+#[test]
 fn a_resource_of_no_capacity_stalls_its_demands_only() {
     let mut fluid = Fluid::new(vec![0.0, 1.0], 0.0);
     fluid.add(one(&[(0, 1.0)], 1.0, 0), 0);
@@ -201,6 +237,48 @@ fn a_survivors_drift_adds_to_what_its_own_batch_holds_it() {
     let error = error_of(&[0.5, 0.5, 3.0, 0.25, 100.0], 0.1, &flows);
     let shift = 0.5 + 1.0 / 3.0;
     assert!(near(error, shift / (14.5 - shift), 1e-9), "{error}");
+}
+
+#[test]
+fn survivors_change_as_late_as_the_largest_shift_of_a_batch() {
+    // The third demand's drift of 1 byte is 2/3 s since it shares link 2 with a fifth, from 103 s on. Out of work at
+    // 104 s it waits for the fourth until 104.2 s: a shift of 0.2 + 2/3 s, of which the fourth has 0.2. The fifth, up
+    // from 1.5 to 3 B/s, is half of that off in its 3 s.
+    let flows: [Timed; 5] = [
+        (0, &[(0, 1.0), (2, 1.0)], 1.0, 50.0),
+        (0, &[(1, 1.0), (2, 1.0)], 1.0, 50.5),
+        (0, &[(3, 1.0), (4, 1.0)], 1.0, 0.25 * 104.2),
+        (90, &[(2, 1.0), (4, 1.0)], 1.0, 29.5),
+        (103, &[(2, 1.0)], 1.0, 7.2),
+    ];
+    let error = error_of(&[0.5, 0.5, 3.0, 0.25, 100.0], 0.1, &flows);
+    let shift = (0.2 + 2.0 / 3.0) / 2.0;
+    assert!(near(error, shift / (3.0 - shift), 1e-9), "{error}");
+}
+
+/// When demands of 100 and 101 s end that a third makes one component, and another, of any start and span.
+fn pair_beside(start: u64, entries: &[(u32, f64)], work: f64) -> Vec<Picoseconds> {
+    let mut fluid = Fluid::new(vec![1.0, 1.0, 10.0, 2.0], 0.02);
+    fluid.add(one(&[(0, 1.0), (2, 1.0)], 100.0, 0), 0);
+    fluid.add(one(&[(1, 1.0), (2, 1.0)], 101.0, 0), 0);
+    fluid.advance(start * SECOND, &mut Vec::new());
+    fluid.add(one(entries, work, 0), 1);
+    finish(&mut fluid).into_iter().filter(|&(_, tag, _)| tag == 0).map(|(time, ..)| time).collect()
+}
+
+#[test]
+fn a_late_start_with_a_long_way_to_go_does_not_narrow_the_window() {
+    assert_eq!(pair_beside(99, &[(3, 1.0), (2, 1.0)], 1e3), [101 * SECOND; 2]);
+}
+
+#[test]
+fn a_late_start_with_a_short_way_to_go_narrows_the_window() {
+    assert_eq!(pair_beside(99, &[(3, 1.0), (2, 1.0)], 10.0), [100 * SECOND, 101 * SECOND]);
+}
+
+#[test]
+fn a_short_demand_that_is_done_does_not_narrow_the_window() {
+    assert_eq!(pair_beside(0, &[(3, 1.0), (2, 1.0)], 20.0), [101 * SECOND; 2]);
 }
 
 /// Advances in small steps and checks that no resource carries more than its capacity allows.

@@ -81,6 +81,16 @@ fn channels_go_on_where_the_queue_pairs_of_the_channel_before_ended() {
 }
 
 #[test]
+fn channels_as_far_apart_as_a_server_has_gpus_take_turns_too() {
+    let network = shapes::in_planes(size(), 2);
+    let topology = Topology::new(network.graph.clone()).unwrap();
+    let router = Router::new(&topology, Balancing::Ecmp, true, 5);
+    let first = on_ports(&network, &router, across(&network, 0), 1);
+    let next = on_ports(&network, &router, across(&network, 2), 1); // the rail's next channel: servers have 2 GPUs
+    assert_eq!([first[0] + next[0], first[1] + next[1]], [1.0, 1.0]);
+}
+
+#[test]
 fn peers_of_one_sender_start_on_different_planes() {
     let network = shapes::in_planes(size(), 2);
     let topology = Topology::new(network.graph.clone()).unwrap();
