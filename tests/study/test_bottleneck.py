@@ -10,12 +10,13 @@ from eastwest.study import bottleneck
 from eastwest.workload import Collective, Compute, SendRecv, Step, all_ranks, shift
 
 
-def named(plan, *operations, carriage=None):
+def named(plan, *operations, carriage=None, overlap_slowdown=1.0):
     fabric = build(make_plan(**plan))
     network, gpus = Network(fabric), packed(fabric)
     carriage = carriage or Carriage("spray")
-    run = network.run(Step(len(gpus), operations), gpus, carriage)
-    return bottleneck.name(network, run, carriage)
+    step = Step(len(gpus), operations, overlap_slowdown)
+    run, ideal = (network.run(step, gpus, carriage, fidelity=fidelity) for fidelity in ("fluid", "ideal"))
+    return bottleneck.name(network, run, ideal, step, carriage)
 
 
 def ring(ranks, size=1e10, algorithm="rail-ring", channels=8, after=()):
@@ -117,3 +118,34 @@ def test_compute_alone():
 def test_an_exchange_that_is_only_partly_hidden_is_still_the_bottleneck():
     found = named({"servers": 4}, Compute("think", 0.02), ring(32))
     assert found.where.startswith("NIC ports")
+
+
+def test_a_full_link_that_costs_nothing_is_not_to_blame():
+    # One server a leaf and as much up as down: the uplinks are as full as the ports, and more of them would not help.
+    plan = {"shape": "leaf-spine", "servers": 4, "servers_per_unit": 1}
+    assert named(plan, send(32, 8)).where.startswith("NIC ports")
+
+
+def test_uneven_hashing_is_named_even_where_it_is_slight():
+    plan = {"shape": "leaf-spine", "servers": 32, "servers_per_unit": 8, "server": server(gpus=1, nics=1)}
+    plan["switches"] = {"leaf": switch(cages=16)}
+    # 8 flows of 64 queue pairs on 8 uplinks: the fullest has 10 to 20 % more than its 64.
+    found = named(plan, send(32, 8), carriage=Carriage("ecmp", qps=64, qp_use="split"))
+    assert "ECMP put" in found.why
+    assert "more of them would help" not in found.why
+
+
+def test_a_port_bound_step_says_what_the_links_between_switches_cost_on_top():
+    plan = {"servers": 64, "oversubscription": {"leaf": 2.0}}
+    ports = SendRecv("ports", 4e10, shift(512, 8))
+    spine = SendRecv("spine", 1e10, shift(512, 256), after=("ports",))
+    found = named(plan, ports, spine)
+    assert found.where.startswith("NIC ports")
+    assert "the links between switches cost" in found.why
+
+
+def test_hidden_communication_that_stretches_compute_is_told():
+    operations = (Compute("compute", 1.0), ring(32, size=1e9))
+    found = named({"servers": 4}, *operations, overlap_slowdown=1.5)
+    assert found.where == "GPU compute"
+    assert "which it stretches by" in found.why

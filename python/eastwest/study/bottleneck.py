@@ -11,7 +11,8 @@ import numpy as np
 from eastwest.engine import Carriage, Network, Run
 from eastwest.study.load import utilisation, window_s
 from eastwest.study.result import Bottleneck
-from eastwest.units import format_rate
+from eastwest.units import format_rate, format_time
+from eastwest.workload import Step
 
 PLACES = {
     "gpu-nvlink": "NVLink, out of the GPUs",
@@ -27,22 +28,30 @@ PLACES = {
     "spine-core": "spine to core links",
     "core-spine": "core to spine links",
 }
+BETWEEN_SWITCHES = ("leaf-spine", "spine-leaf", "spine-core", "core-spine")
 LATENCY_RULES = 0.5
 """Below this part of the communication time spent waiting for bandwidth, latency is called the bottleneck."""
 
-COLLISION = 1.2
-"""Flows on the fullest link over the mean of the tier from which a collision is named."""
+COLLISION = 1.02
+"""Flows on the fullest link over the mean of the tier from which hashing is called uneven."""
+
+COSTLESS = 0.999
+"""Part of the communication time that the bound takes from which the links between switches cost nothing."""
 
 
-def name(network: Network, run: Run, carriage: Carriage) -> Bottleneck:
-    """The bottleneck of the run's median draw."""
+def name(network: Network, run: Run, ideal: Run, step: Step, carriage: Carriage) -> Bottleneck:
+    """The bottleneck of the run's median draw; `ideal` is the same step with infinite links between switches.
+
+    Where both take the same time a link between switches may have been full, but was not what held the step back: the
+    bound's own bottleneck is named then.
+    """
     draw, window = run.median_draw, window_s(run)
-    exposed = float(run.exposed_s[draw].max(initial=0.0))
-    step = float(run.step_s[draw])
-    if exposed <= 1e-6 * step:
-        busy = float(run.compute_s[draw].mean()) / step if step else 0.0
-        why = "no communication" if window == 0.0 else "all communication hides behind compute"
-        return Bottleneck("GPU compute", busy, f"{why}: a faster network would not shorten the step")
+    exposed, took = float(run.exposed_s[draw].max(initial=0.0)), float(run.step_s[draw])
+    if exposed <= 1e-6 * took:
+        return _hidden(run, step, window)
+    bound = window_s(ideal)
+    if run is not ideal and bound >= COSTLESS * window:
+        return name(network, ideal, ideal, step, carriage)
     limiting = run.link_limiting_s[draw]
     tiers = network.fabric.links["tier"].to_numpy()
     held = {tier: float(limiting[tiers == tier].sum()) for tier in PLACES if (tiers == tier).any()}
@@ -50,9 +59,22 @@ def name(network: Network, run: Run, carriage: Carriage) -> Bottleneck:
         waiting = 1 - sum(held.values()) / window
         return Bottleneck("latency", waiting, f"{waiting:.0%} of the exchange is latency: its messages are small")
     tier = max(held, key=lambda candidate: held[candidate])
-    busy_links = utilisation(network, run)
     link = int(np.argmax(np.where(tiers == tier, limiting, -1.0)))
-    return Bottleneck(PLACES[tier], min(float(busy_links[link]), 1.0), _why(network, run, carriage, tier, link))
+    why = _why(network, run, carriage, tier, link)
+    if tier not in BETWEEN_SWITCHES and bound < window:
+        why += f"; the links between switches cost {format_time(window - bound)} more"
+    return Bottleneck(PLACES[tier], min(float(utilisation(network, run)[link]), 1.0), why)
+
+
+def _hidden(run: Run, step: Step, window: float) -> Bottleneck:
+    """A step that does not wait for its communication."""
+    busy, took = float(run.compute_s[run.median_draw].mean()), float(run.step_s[run.median_draw])
+    why = "no communication" if window == 0.0 else "all communication hides behind compute"
+    if busy > step.compute_s * (1 + 1e-9):
+        why += f", which it stretches by {format_time(busy - step.compute_s)}"
+    else:
+        why += ": a faster network would not shorten the step"
+    return Bottleneck("GPU compute", min(busy / took, 1.0) if took else 0.0, why)
 
 
 def _why(network: Network, run: Run, carriage: Carriage, tier: str, link: int) -> str:

@@ -41,7 +41,7 @@ def row(case: Case, network: Network, step: Step, carriage: Carriage, run: Run, 
     exposed = run.exposed_s.max(axis=1, initial=0.0)
     step_s, communication_s, exposed_s = (float(np.median(values)) for values in (run.step_s, slowest, exposed))
     busy = run.compute_s.mean(axis=1)
-    idle_share = float(np.median(1.0 - busy / np.maximum(run.step_s, np.finfo(float).tiny)))
+    idle_share = max(float(np.median(1.0 - busy / np.maximum(run.step_s, np.finfo(float).tiny))), 0.0)
     ideal_s = float(ideal.communication_s.max(initial=0.0))
     return Row(
         fabric=case.fabric,
@@ -62,7 +62,7 @@ def row(case: Case, network: Network, step: Step, carriage: Carriage, run: Run, 
         ideal_communication_s=ideal_s,
         ideal_step_s=float(np.median(ideal.step_s)),
         closeness=min(ideal_s / communication_s, 1.0) if communication_s else 1.0,
-        bottleneck=bottleneck.name(network, run, carriage),
+        bottleneck=bottleneck.name(network, run, ideal, step, carriage),
         tiers=load.by_tier(network, run),
         cost=cost.of_idleness(step.ranks, idle_share, gpu_hour.amount, gpu_hour.currency),
         draws=len(run.step_s),

@@ -24,7 +24,7 @@ def utilisation(network: Network, run: Run) -> Floats:
     if window == 0.0:
         return np.zeros(len(network.rate_bps))
     carried: Floats = run.link_bytes[run.median_draw] * BITS / (network.rate_bps * window)
-    return carried
+    return np.minimum(carried, 1.0)
 
 
 def by_tier(network: Network, run: Run) -> tuple[TierLoad, ...]:

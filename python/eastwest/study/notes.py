@@ -12,6 +12,9 @@ from eastwest.study.case import Case
 from eastwest.study.result import Row
 from eastwest.units import format_size
 
+COSTLY = 0.98
+"""Ideal over actual communication below which links between switches are said to hold a workload back."""
+
 HARDLY = 0.10
 """Share of the traffic beyond the leaves below which the spine is said to be hardly touched."""
 
@@ -82,7 +85,7 @@ def _crossings(rows: Sequence[Row], remarks: Sequence[Remark]) -> list[str]:
         ]
         if cases:
             shares = [share for _, share in cases]
-            held = list(dict.fromkeys(row.fabric for row, _ in cases if "spine" in row.bottleneck.where))
+            held = list(dict.fromkeys(row.fabric for row, _ in cases if row.closeness < COSTLY))
             told.append(f"{workload}, {placement}: {_crossing(min(shares), max(shares), held)}")
     return told
 
@@ -91,10 +94,10 @@ def _crossing(least: float, most: float, held: Sequence[str]) -> str:
     share = f"{most:.0%}" if most - least < 0.01 else f"{least:.0%} to {most:.0%}"
     beyond = f"{share.replace('%', ' %')} of the bytes that leave a server go beyond its leaf"
     if held:
-        return f"{beyond}; links above the leaves hold it back on {', '.join(held)}."
+        return f"{beyond}; links between switches hold it back on {', '.join(held)}."
     if most < HARDLY:
         return f"{beyond}: it hardly touches the spine, so balancing and oversubscription there hardly matter."
-    return f"{beyond}, but no spine here holds it back."
+    return f"{beyond}, but no link between switches holds it back here."
 
 
 def sources(study: Study) -> tuple[str, ...]:
