@@ -95,7 +95,7 @@ pub(super) struct Island {
 }
 
 impl Island {
-    /// Computes the rates of flights, whose last change if any is late by `lag` seconds.
+    /// Computes the rates of flights; where that changes them, it is late by up to `lag` seconds.
     pub(super) fn new(
         mut flights: Vec<Flight>,
         network: Network,
