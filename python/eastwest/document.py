@@ -37,9 +37,10 @@ class Mistake:
     def __str__(self) -> str:
         where = self.file if self.line is None else f"{self.file}:{self.line}:{self.column}"
         meant = f"; did you mean {self.nearest!r}?" if self.nearest else ""
-        choice = f" (expected one of: {', '.join(self.expected)})" if len(self.expected) > 1 else ""
-        if len(self.expected) == 1:
-            choice = f" (expected {self.expected[0]})"
+        words = list(dict.fromkeys(self.expected))
+        choice = f" (expected one of: {', '.join(words)})" if len(words) > 1 else ""
+        if len(words) == 1:
+            choice = f" (expected {words[0]})"
         # a file's words must not steer the terminal
         return "".join(char if char.isprintable() else "?" for char in f"{where}: {self.message}{meant}{choice}")
 

@@ -47,17 +47,21 @@ def _vocabulary() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A kind of quantity: what people call it, its base unit, an example, and the units it is shown in."""
+    """A kind of quantity: what people call it, its base unit, an example, and the units it is shown in.
+
+    `bare` is the unit that a number without any is most likely to lack; the example's where empty.
+    """
 
     name: str
     base: str
     example: str
     prefixed: str = ""  # the unit that takes k, M, G, T ... when shown
+    bare: str = ""
 
 
 RATE = Quantity("rate", "bit/second", "400 Gb/s", "b/s")
 SIZE = Quantity("size", "byte", "2 MB", "B")
-TIME = Quantity("time", "second", "1.5 us")
+TIME = Quantity("time", "second", "1.5 us", bare="s")
 LENGTH = Quantity("length", "meter", "30 m")
 POWER = Quantity("power", "watt", "700 W", "W")
 COMPUTE = Quantity("compute rate", "flop/second", "989 TFLOP/s", "FLOP/s")
@@ -144,7 +148,7 @@ def _read(found: object, kind: Quantity, *, zero: bool) -> float:
     number, unit = written.group(1), (written.group(2) or "").replace(" ", "")
     scaled = kind.example.split()[1]
     if not unit or unit in _DECIMAL or unit in _BINARY:
-        with_unit = f"{number} {_with_prefix(unit, scaled)}"
+        with_unit = f"{number} {_with_prefix(unit, scaled) if unit else kind.bare or scaled}"
         raise refuse(f"has no unit: write {with_unit} for a {kind.name}")
     words = unit.split("/")
     if len(words) > 2 or any(word not in _words() for word in words):

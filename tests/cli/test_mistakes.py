@@ -72,3 +72,30 @@ def test_a_fault_of_ours_says_so_without_a_traceback(eastwest: Command, monkeypa
     assert said.code == 70
     assert "internal error: RuntimeError: boom" in said.err
     assert "Traceback" not in said.err
+
+
+def test_a_matrix_with_a_word_in_it_is_told_by_row_and_column(eastwest: Command, tmp_path: Path) -> None:
+    operation = "{name: gradients, collective: all-reduce, bytes: 100 MB, after: [forward]}"
+    uneven = "{name: experts, collective: all-to-all, matrix: bytes.csv, group: 2}"
+    (tmp_path / "bytes.csv").write_text("0,100\nmany,0\n")
+    (tmp_path / "uneven.yaml").write_text(STUDY.replace(operation, uneven))
+    said = eastwest("study", "uneven.yaml")
+    assert said.code == 2
+    assert "'bytes.csv', row 2, column 1: 'many' is no number of bytes" in said.err
+
+
+LARGE = """\
+name: large
+clusters: {all: {server: hgx-h100, servers: 512}}
+fabrics: {tree: {shape: fat-tree, technology: infiniband, link: 400 Gb/s, switch: qm9700}}
+workloads: {job: {kind: operations, operations: [{name: experts, collective: all-to-all, bytes: 1 GB}]}}
+"""
+
+
+def test_a_collective_that_memory_cannot_hold_is_refused_before_it_is_tried(eastwest: Command, tmp_path: Path) -> None:
+    (tmp_path / "large.yaml").write_text(LARGE)
+    said = eastwest("study", "large.yaml")
+    assert said.code == 2
+    # 4,096 x 4,095 connections of 8 hops
+    assert "workload 'job': operation 'experts': its connections have about 134 million hops" in said.err
+    assert "take smaller groups" in said.err

@@ -70,6 +70,7 @@ def test_an_entry_given_twice_is_refused(small):
         ((*FABRIC, "qps"), True, "qps of fabric 'one' must be a whole number, not true or false"),
         ((*FABRIC, "qps"), "4", "qps of fabric 'one' must be a whole number, not '4'"),
         ((*FABRIC, "tiers"), 4, "4 does not fit tiers of fabric 'one'"),
+        ((*FABRIC, "planes"), 0, "planes of fabric 'one' must be at least 1, not 0"),
         (
             (*FABRIC, "oversubscription"),
             "4to1",
@@ -85,7 +86,7 @@ def test_an_entry_given_twice_is_refused(small):
         (("clusters", "pod", "servers"), -3, "servers of cluster 'pod' must be at least 1, not -3"),
         (("clusters", "pod", "servers"), 2.5, "servers of cluster 'pod' must be a whole number, not 2.5"),
         ((*JOB, "kind"), "measred", "'measred' is no kind of workload; did you mean 'measured'?"),
-        ((*JOB, "step"), 2, "2 has no unit: write 2 us for a time"),
+        ((*JOB, "step"), 2, "2 has no unit: write 2 s for a time"),
         ((*JOB, "exposed"), "3 s", "the exposed part is longer than the step"),
         ((*JOB, "communication"), "0.1 s", "communication in all is shorter than its exposed part"),
         ((*JOB, "communication"), "3 s", "communication in all is longer than the step"),

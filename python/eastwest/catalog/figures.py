@@ -42,7 +42,7 @@ def _fraction(written: Any) -> float:
 
 def _count(written: Any) -> int:
     if isinstance(written, bool) or not isinstance(written, int) or not 0 < written <= 1_000_000:
-        raise ValueError(f"{written!r} is no count: write a whole number above zero")
+        raise ValueError(f"{written!r} is no count: write a whole number from 1 to 1000000")
     return written
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from eastwest.cli import catalog, fabric, init, schema, study
+from eastwest.cli import catalog, curve, fabric, init, scaling, schema, sensitivity, study
 from eastwest.errors import InputError
 
 BROKEN = 70
@@ -43,12 +43,12 @@ def options(
     """Designs, proves, builds and runs the network of an AI cluster."""
 
 
-for verb in (study, fabric, init, schema, catalog):
+for verb in (study, scaling, curve, sensitivity, fabric, init, schema, catalog):
     verb.add(app)
 
 
-def main() -> None:
-    """Runs the command line: the entry point of the `eastwest` command."""
+def run() -> None:
+    """Runs the command line, and ends the process with its exit code."""
     debug = "--debug" in sys.argv[1:]
     try:
         app()
@@ -60,7 +60,8 @@ def main() -> None:
     except OSError as refusal:
         if debug:
             raise
-        sys.stderr.write(f"{refusal.filename or 'files'}: {refusal.strerror or refusal}\n")
+        where, what = refusal.filename or "output", refusal.strerror or str(refusal)
+        sys.stderr.write(f"{where}: {what}; nothing half-written was left. Name another place with --out.\n")
         sys.exit(InputError.exit_code)
     except Exception as fault:
         if debug:

@@ -40,8 +40,8 @@ an entropy value of its own, which picks its path.
 """
 
 _BALANCING_SCHEMA = WithJsonSchema({"enum": ["default", *get_args(Balancing)]})
-NOT_FOR_ONE_SWITCH = ("uplink", "servers_per_unit", "tiers", "oversubscription")
-NOT_FOR_ONE_TIER = ("uplink", "oversubscription")
+NOT_FOR_ONE_SWITCH = ("uplink", "servers_per_unit", "servers_per_pod", "tiers", "oversubscription")
+NOT_FOR_ONE_TIER = ("uplink", "servers_per_pod", "oversubscription")
 
 
 def meaningless(shape: Any, tiers: Any) -> tuple[str, ...]:
@@ -81,19 +81,23 @@ class Fabric(Entry):
     technology: Technology
     """RoCEv2, Ultra Ethernet or MRC over Ethernet, or InfiniBand; chooses the default of load balancing."""
     link: Rate
-    """Rate of a link between a NIC and its leaf."""
+    """Rate of a NIC; with planes, of all its ports together."""
     uplink: Rate | None = None
-    """Rate of links between switches; as `link` where left out."""
+    """Rate of links between switches; as a NIC's port where left out."""
     switch: SwitchByTier
     """Switch from the catalogue, for every tier or for each."""
     nic: NicName | None = None
     """NIC from the catalogue, in place of the cluster's."""
+    planes: Count = 1
+    """Ports that each NIC is split into, one to each of so many separate networks of the same shape."""
     breakout: CountByTier = Field(default_factory=dict)
     """Ports that each cage is broken out into; the switch's own default where left out."""
     servers_per_unit: Count | None = None
     """Servers of a full unit, behind the same leaves; as many as fit where left out."""
+    servers_per_pod: Count | None = None
+    """Servers of a full pod, on three tiers; as many as fit where left out."""
     tiers: Literal[1, 2, 3] | None = None
-    """Tiers of switches; as few as reach where left out."""
+    """Tiers of switches. Where left out, a fat-tree has three and a rail-optimized fabric as few as reach."""
     oversubscription: RatioByTier = Field(default_factory=dict)
     """Capacity down to capacity up, as in '4:1'; 1 (non-blocking) where left out."""
     balancing: Annotated[Balancing, _BALANCING_SCHEMA] = Field(default="default", validate_default=True)

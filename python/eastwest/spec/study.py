@@ -147,12 +147,16 @@ class Study(Settings):
         named = {section: name for section, name in entries.items() if name is not None}
         return self._columns.of(named, self._source.setting)
 
-    def changed(self, changes: Mapping[str, Any]) -> Study:
-        """This study with other values of top-level entries, as the file has them; raises `StudyError`."""
+    def changed(self, changes: Mapping[str, Any], by: str = "") -> Study:
+        """This study with other values of top-level entries, as the file would have them.
+
+        Raises `StudyError`; its mistakes are told of the file, or of what it was changed `by`.
+        """
         from eastwest.spec.load import from_document
 
         document = self._source.document
-        return from_document(replace(document, data={**document.data, **changes}), self._folder)
+        data = {**document.data, **changes}
+        return from_document(Document(by, data) if by else replace(document, data=data), self._folder)
 
     @property
     def written(self) -> Mapping[str, Any]:

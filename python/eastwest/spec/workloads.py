@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Strict, Tag, WithJsonSchema, model_validator
@@ -30,6 +31,7 @@ from eastwest.workload import Algorithm, CollectiveKind
 RING_CHANNELS = 16
 """Channels of a ring where left out: two a NIC in a server of eight, as NCCL finds on such servers."""
 LARGEST_MATRIX_BYTES = 64 << 20
+_BYTES = re.compile(r"[0-9]+(\.[0-9]+)?([eE][+]?[0-9]+)?")
 
 
 class Placement(Entry):
@@ -237,9 +239,15 @@ def _matrix(written: Any, info: ValidationInfo) -> Any:
         raise refuse(f"{written!r} is larger than {LARGEST_MATRIX_BYTES >> 20} MiB")
     try:
         with path.open(newline="", encoding="utf-8") as stream:
-            return [[f"{cell.strip()} B" for cell in row] for row in csv.reader(stream) if row]
+            rows = [row for row in csv.reader(stream) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise refuse(f"{written!r} cannot be read as CSV: {error}") from None
+    for line, row in enumerate(rows, start=1):
+        for column, cell in enumerate(row, start=1):
+            if not _BYTES.fullmatch(cell.strip()):
+                where = f"{written!r}, row {line}, column {column}"
+                raise refuse(f"{where}: {cell!r} is no number of bytes; write 1000000, without a unit")
+    return [[f"{cell.strip()} B" for cell in row] for row in rows]
 
 
 Matrix = Annotated[

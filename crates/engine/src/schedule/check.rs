@@ -1,7 +1,7 @@
 //! Programs that cannot run, told before they are started, with the operation and the cause.
 
 use crate::lower;
-use crate::program::{Program, Work};
+use crate::program::{Algorithm, Collective, Kind, Program, Work};
 use crate::routing::Topology;
 use crate::schedule::RunOptions;
 use crate::{Error, Result};
@@ -11,6 +11,9 @@ const LONGEST_S: f64 = 9e6;
 
 /// Largest buffer or message, bytes: a petabyte, which a slow link carries before that.
 const LARGEST_BYTES: f64 = 1e15;
+
+/// Most hops of connections that one operation may need: at some 60 bytes each, 4 GB in a run.
+const MOST_HOPS: f64 = 6e7;
 
 /// Whether these settings make sense.
 ///
@@ -105,6 +108,33 @@ fn check_size(bytes: f64) -> std::result::Result<(), String> {
     Err(format!("its {bytes:e} bytes are more than {LARGEST_BYTES:e}"))
 }
 
+/// Hops that the connections of a collective have, in about: six at the ends, and two for each flow between leaves.
+fn hops(groups: &[Vec<u32>], collective: &Collective) -> f64 {
+    let flows = f64::from(collective.carriage.qps) * f64::from(collective.channels);
+    let of_group = |group: &Vec<u32>| {
+        let ranks = group.len() as f64;
+        match (collective.algorithm, collective.kind) {
+            (Algorithm::Direct, Kind::Broadcast) => ranks * (6.0 + 2.0 * flows),
+            (Algorithm::Direct, _) => ranks * (ranks - 1.0) * (6.0 + 2.0 * flows),
+            _ => ranks * (6.0 * f64::from(collective.channels) + 2.0 * flows),
+        }
+    };
+    groups.iter().map(of_group).sum()
+}
+
+fn check_memory(hops: f64) -> std::result::Result<(), String> {
+    if hops <= MOST_HOPS {
+        return Ok(());
+    }
+    Err(format!(
+        "its connections have about {:.0} million hops, which would take some {:.0} GB of memory; {:.0} million are \
+         possible: take smaller groups, or fewer channels or queue pairs",
+        hops / 1e6,
+        hops * 60.0 / 1e9,
+        MOST_HOPS / 1e6
+    ))
+}
+
 fn check_work(work: &Work, seen: &mut Seen) -> std::result::Result<(), String> {
     match work {
         Work::Compute { seconds } => {
@@ -124,6 +154,7 @@ fn check_work(work: &Work, seen: &mut Seen) -> std::result::Result<(), String> {
                     }
                 }
             }
+            check_memory(hops(groups, collective))?;
             check_size(collective.bytes)?;
             collective.matrix.iter().flatten().try_for_each(|&bytes| check_size(bytes))?;
         }
@@ -133,6 +164,7 @@ fn check_work(work: &Work, seen: &mut Seen) -> std::result::Result<(), String> {
                 return Err(format!("its messages have {bytes} bytes"));
             }
             check_size(*bytes)?;
+            check_memory(pairs.len() as f64 * (6.0 + 2.0 * f64::from(carriage.qps)))?;
             for &(from, to) in pairs {
                 seen.meet(from)?;
                 seen.meet(to)?;
