@@ -82,12 +82,17 @@ fn channels_go_on_where_the_queue_pairs_of_the_channel_before_ended() {
 
 #[test]
 fn channels_as_far_apart_as_a_server_has_gpus_take_turns_too() {
-    let network = shapes::in_planes(size(), 2);
-    let topology = Topology::new(network.graph.clone()).unwrap();
-    let router = Router::new(&topology, Balancing::Ecmp, true, 5);
-    let first = on_ports(&network, &router, across(&network, 0), 1);
-    let next = on_ports(&network, &router, across(&network, 2), 1); // the rail's next channel: servers have 2 GPUs
-    assert_eq!([first[0] + next[0], first[1] + next[1]], [1.0, 1.0]);
+    for (gpus_per_server, planes) in [(2, 2), (2, 4), (4, 2), (3, 2)] {
+        let network = shapes::in_planes(LeafSpine { gpus_per_server, ..size() }, planes);
+        let topology = Topology::new(network.graph.clone()).unwrap();
+        let router = Router::new(&topology, Balancing::Ecmp, true, 5);
+        let mut sum = vec![0.0; planes as usize];
+        for round in 0..planes {
+            let shares = on_ports(&network, &router, across(&network, round * gpus_per_server), 1);
+            sum.iter_mut().zip(shares).for_each(|(sum, share)| *sum += share);
+        }
+        assert_eq!(sum, vec![1.0; planes as usize], "{gpus_per_server} GPUs, {planes} planes");
+    }
 }
 
 #[test]

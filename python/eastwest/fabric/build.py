@@ -10,8 +10,10 @@ import math
 from eastwest.fabric.faceplate import Faceplate, faceplate
 from eastwest.fabric.lay import lay
 from eastwest.fabric.plan import TIERS, FabricError, FabricPlan, Shape, Tier, in_gbps
-from eastwest.fabric.shapes import Wiring, fat_tree, leaf_spine, rail_only, rail_optimized, single_switch
+from eastwest.fabric.shapes import Wiring, fat_tree, in_planes, leaf_spine, rail_only, rail_optimized, single_switch
 from eastwest.fabric.tables import Fabric
+
+LONGEST_CABLE_M = 2e7
 
 SHAPE_TIERS: dict[Shape, tuple[int, ...]] = {
     "single-switch": (1,),
@@ -28,10 +30,11 @@ def build(plan: FabricPlan) -> Fabric:
     _check_tiers(plan)
     _check_counts(plan)
     _check_server(plan)
+    _check_planes(plan)
     _check_rates(plan)
     _check_technology(plan)
     plates = {tier: _faceplate(plan, tier) for tier in _tiers_that_may_be_needed(plan)}
-    wiring = _wire(plan, plates)
+    wiring = in_planes(_wire(plan, plates), plan.planes)
     return lay(plan, wiring, plates)
 
 
@@ -44,10 +47,13 @@ def _wire(plan: FabricPlan, plates: dict[Tier, Faceplate]) -> Wiring:
     if plan.shape in ("rail-optimized", "rail-only"):
         railed = rail_optimized if plan.shape == "rail-optimized" else rail_only
         core = plates.get("core", spine)
-        return railed(plan.servers, nics, leaf, spine, core, ratios, plan.servers_per_unit, plan.tiers)
+        tiers = plan.tiers if plan.servers_per_pod is None else 3
+        return railed(plan.servers, nics, leaf, spine, core, ratios, plan.servers_per_unit, tiers, plan.servers_per_pod)
     if plan.shape == "leaf-spine" or plan.tiers == 2:
         return leaf_spine(plan.servers, nics, leaf, spine, ratios[0], plan.servers_per_unit)
-    return fat_tree(plan.servers, nics, leaf, spine, plates["core"], ratios, plan.servers_per_unit)
+    return fat_tree(
+        plan.servers, nics, leaf, spine, plates["core"], ratios, plan.servers_per_unit, plan.servers_per_pod
+    )
 
 
 def _tiers_that_may_be_needed(plan: FabricPlan) -> tuple[Tier, ...]:
@@ -58,7 +64,7 @@ def _tiers_that_may_be_needed(plan: FabricPlan) -> tuple[Tier, ...]:
 def _faceplate(plan: FabricPlan, tier: Tier) -> Faceplate:
     up_bps = plan.between_switches_bps
     if tier == "leaf":
-        down_bps = plan.link_bps
+        down_bps = plan.port_bps
         up_bps = down_bps if _tiers_that_may_be_needed(plan) == ("leaf",) else up_bps
     else:
         down_bps = up_bps
@@ -70,14 +76,17 @@ def _check_counts(plan: FabricPlan) -> None:
         raise FabricError("servers", f"a fabric joins at least one server, not {plan.servers}")
     if plan.servers_per_unit is not None and plan.servers_per_unit < 1:
         raise FabricError("servers_per_unit", f"a unit holds at least one server, not {plan.servers_per_unit}")
+    if plan.servers_per_pod is not None and plan.servers_per_pod < 1:
+        raise FabricError("servers_per_pod", f"a pod holds at least one server, not {plan.servers_per_pod}")
     for tier, ratio in plan.oversubscription.items():
         if not (math.isfinite(ratio) and ratio > 0):
             raise FabricError(
                 "oversubscription", f"the {tier}'s is a ratio above 0, such as 4 (for 4:1), not {ratio:g}"
             )
     for tiers, length_m in plan.cable_lengths_m.items():
-        if not (math.isfinite(length_m) and length_m >= 0):
-            raise FabricError("cables", f"a {tiers} cable is 0 m or longer, not {length_m:g} m")
+        if not 0 <= length_m <= LONGEST_CABLE_M:
+            longest = f"{LONGEST_CABLE_M / 1e3:g} km (half around the world)"
+            raise FabricError("cables", f"a {tiers} cable is from 0 m to {longest} long, not {length_m:g} m")
 
 
 def _check_server(plan: FabricPlan) -> None:
@@ -112,12 +121,31 @@ def _check_rates(plan: FabricPlan) -> None:
     for name, rate_bps in (("link", plan.link_bps), ("uplink", plan.between_switches_bps)):
         if not (math.isfinite(rate_bps) and rate_bps > 0):
             raise FabricError(name, f"a rate is above 0, such as 400 Gb/s, not {in_gbps(rate_bps)}")
-    if plan.link_bps not in plan.nic.port_speeds_bps or plan.link_bps > plan.nic.port_bps:
-        speeds = ", ".join(in_gbps(speed) for speed in sorted(plan.nic.port_speeds_bps))
+    nic, has_planes = plan.nic, plan.planes > 1
+    speeds = ", ".join(in_gbps(speed) for speed in sorted(nic.port_speeds_bps))
+    if plan.link_bps > nic.port_bps or (not has_planes and plan.link_bps not in nic.port_speeds_bps):
         raise FabricError(
             "link",
-            f"the NIC {plan.nic.name} does not run at {in_gbps(plan.link_bps)}; it runs {speeds}: choose one of these "
-            f"or another NIC",
+            f"the NIC {nic.name} does not run at {in_gbps(plan.link_bps)}; it runs {speeds}: choose one of these or "
+            f"another NIC",
+        )
+    if plan.port_bps not in nic.port_speeds_bps:
+        raise FabricError(
+            "planes",
+            f"{plan.planes} planes leave {in_gbps(plan.port_bps)} of {in_gbps(plan.link_bps)} for each port of the NIC "
+            f"{nic.name}, which runs {speeds}",
+        )
+
+
+def _check_planes(plan: FabricPlan) -> None:
+    most = plan.nic.max_planes
+    if plan.planes < 1:
+        raise FabricError("planes", f"a NIC has at least one port, on one plane, not {plan.planes}")
+    if plan.planes > most:
+        can = f"its port into {most} at most" if most > 1 else "no port"
+        raise FabricError(
+            "planes",
+            f"the NIC {plan.nic.name} splits {can}, and {plan.planes} planes take a port each: try another NIC",
         )
 
 
@@ -130,3 +158,6 @@ def _check_tiers(plan: FabricPlan) -> None:
         others = " or ".join(shape for shape, has in SHAPE_TIERS.items() if plan.tiers in has)
         ways = f": try {others}" if others else ""
         raise FabricError("tiers", f"{plan.shape} has {can}, not {plan.tiers}{ways}")
+    if plan.servers_per_pod is not None and (3 not in tiers or plan.tiers in (1, 2)):
+        here = f"{plan.tiers} tiers have" if 3 in tiers else f"{plan.shape} has"
+        raise FabricError("servers_per_pod", f"pods stand on three tiers, and {here} none: try fat-tree or tiers: 3")

@@ -58,7 +58,7 @@ def lay(plan: FabricPlan, wiring: Wiring, plates: Mapping[Tier, Faceplate]) -> F
     block = inside(plan.server, plan.nic)
     nics = plan.servers * plan.server.nics
     placed: dict[Tier, Placed] = {}
-    node, port, cage = plan.servers * block.nodes, nics, nics
+    node, port, cage = plan.servers * block.nodes, nics * plan.planes, nics
     for tier, switches in wiring.tiers.items():
         front = plates[tier].front(switches.down, switches.up)
         placed[tier] = Placed(tier, switches, front, node, port, cage)
@@ -80,15 +80,14 @@ def lay(plan: FabricPlan, wiring: Wiring, plates: Mapping[Tier, Faceplate]) -> F
 
 def _cable(plan: FabricPlan, wiring: Wiring, block: Inside, placed: Mapping[Tier, Placed]) -> list[Cabled]:
     leaf = placed["leaf"]
-    leaf_of_nic = wiring.leaf_of_nic.reshape(-1).astype(np.int64)
-    port_b = leaf.port(leaf_of_nic, _turn(leaf_of_nic))
+    leaf_of_port = wiring.leaf_of_port.reshape(-1).astype(np.int64)
     cabled = [
         Cabled(
             tiers="server-leaf",
-            port_a=np.arange(len(leaf_of_nic)),
-            port_b=port_b,
-            node_a=_nic_nodes(plan, block),
-            node_b=leaf.first_node + leaf_of_nic,
+            port_a=np.arange(len(leaf_of_port)),
+            port_b=leaf.port(leaf_of_port, _turn(leaf_of_port)),
+            node_a=np.repeat(_nic_nodes(plan, block), plan.planes),
+            node_b=leaf.first_node + leaf_of_port,
         )
     ]
     uplinks: tuple[tuple[TierPair, Tier, Tier, NDArray[np.int32]], ...] = (
@@ -143,6 +142,7 @@ def _nodes(plan: FabricPlan, wiring: Wiring, block: Inside, placed: Mapping[Tier
             "unit": np.repeat(wiring.unit_of_server, block.nodes),
             "pod": np.repeat(wiring.pod_of_server, block.nodes),
             "rail": np.tile(np.where(block.kind == KIND["nic"], block.index, -1).astype(np.int32), plan.servers),
+            "plane": pl.repeat(-1, plan.servers * block.nodes, eager=True, dtype=pl.Int32),
         }
     )
     wide = len(str(plan.servers - 1))
@@ -156,7 +156,10 @@ def _nodes(plan: FabricPlan, wiring: Wiring, block: Inside, placed: Mapping[Tier
 
 
 def _switch_nodes(plan: FabricPlan, placed: Placed) -> pl.DataFrame:
-    """Switches named by where they stand: "leaf-u0-r3", "leaf-017", "spine-p2-05", "spine-r3-05", "core-g07-1"."""
+    """Switches named by where they stand: "leaf-u0-r3", "leaf-017", "spine-p2-05", "spine-r3-05", "core-g07-1".
+
+    Where there are planes, theirs comes first: "plane-2/leaf-017".
+    """
     count, of = len(placed.switches), placed.switches
     frame = pl.DataFrame(
         {
@@ -168,6 +171,7 @@ def _switch_nodes(plan: FabricPlan, placed: Placed) -> pl.DataFrame:
             "unit": of.unit,
             "pod": of.pod,
             "rail": of.rail,
+            "plane": of.plane,
         }
     )
     places: dict[str, NDArray[np.int32] | Numbers] = {"r": of.rail}
@@ -176,10 +180,16 @@ def _switch_nodes(plan: FabricPlan, placed: Placed) -> pl.DataFrame:
     elif placed.tier == "spine":
         places = {"p": of.pod, **places, "": of.group}
     else:
-        places |= {"g": of.group, "": _turn((of.rail + 1).astype(np.int64) * count + of.group)}
-    known = {letter: numbers for letter, numbers in places.items() if numbers[0] >= 0} or {"": np.arange(count)}
+        home = ((of.plane + 1).astype(np.int64) * count + of.rail + 1) * count + of.group
+        places |= {"g": of.group, "": _turn(home)}
+    has_planes = of.plane[0] >= 0
+    number = _turn(of.plane + np.int64(1)) if has_planes else np.arange(count)
+    known = {letter: numbers for letter, numbers in places.items() if numbers[0] >= 0} or {"": number}
     stands = [pl.lit(letter) + _padded(numbers) for letter, numbers in known.items()]
-    return frame.with_columns(pl.concat_str(pl.lit(placed.tier), *stands, separator="-").alias("name"))
+    name = pl.concat_str(pl.lit(placed.tier), *stands, separator="-")
+    if has_planes:
+        name = pl.format("plane-{}/{}", _padded(of.plane), name)
+    return frame.with_columns(name.alias("name"))
 
 
 def _padded(numbers: NDArray[np.int32] | Numbers) -> pl.Series:
@@ -187,8 +197,15 @@ def _padded(numbers: NDArray[np.int32] | Numbers) -> pl.Series:
 
 
 def _ports(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed], cabled: list[Cabled]) -> pl.DataFrame:
-    nics = plan.servers * plan.server.nics
-    columns = [(_nic_nodes(plan, block), np.zeros(nics), np.arange(nics), np.full(nics, plan.link_bps))]
+    nics, planes = plan.servers * plan.server.nics, plan.planes
+    columns = [
+        (
+            np.repeat(_nic_nodes(plan, block), planes),
+            np.tile(np.arange(planes), nics),
+            np.repeat(np.arange(nics), planes),
+            np.full(nics * planes, plan.port_bps),
+        )
+    ]
     for tier in placed.values():
         count, front = len(tier.switches), tier.front
         cage = np.repeat(np.arange(len(front.breakout)), front.breakout)
@@ -211,7 +228,7 @@ def _ports(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed], cable
 
 def _cages(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed]) -> pl.DataFrame:
     nics = plan.servers * plan.server.nics
-    columns = [(_nic_nodes(plan, block), np.zeros(nics), np.ones(nics))]
+    columns = [(_nic_nodes(plan, block), np.zeros(nics), np.full(nics, plan.planes))]
     for tier in placed.values():
         count, cages = len(tier.switches), len(tier.front.breakout)
         columns.append(
@@ -288,7 +305,7 @@ def _inner_links(servers: int, block: Inside) -> pl.DataFrame:
 
 
 def _rate_bps(plan: FabricPlan, cables: Cabled) -> float:
-    return plan.link_bps if cables.tiers == "server-leaf" else plan.between_switches_bps
+    return plan.port_bps if cables.tiers == "server-leaf" else plan.between_switches_bps
 
 
 def _all(cabled: list[Cabled], end: str) -> Numbers:

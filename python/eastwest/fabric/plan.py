@@ -29,12 +29,12 @@ class FabricError(InputError):
     """A plan that cannot be built, or a folder that holds no fabric.
 
     `field` names the entry at fault: "shape", "servers", "server", "nic", "link", "uplink", "technology", "switch",
-    "breakout", "servers_per_unit", "tiers", "oversubscription", "cables", or "folder" when reading and writing.
-    `message` says what was needed, what there is, and how to mend it.
+    "breakout", "planes", "servers_per_unit", "servers_per_pod", "tiers", "oversubscription", "cables", or "folder" when
+    reading and writing. `message` says what was needed, what there is, and how to mend it.
     """
 
     def __init__(self, field: str, message: str) -> None:
-        super().__init__(f"{field}: {message}")
+        super().__init__(message if field == "folder" else f"{field}: {message}")
         self.field = field
         self.message = message
 
@@ -43,12 +43,14 @@ class FabricError(InputError):
 class FabricPlan:
     """One network, as asked for.
 
-    `link_bps` is the rate of a NIC's port, `uplink_bps` that of every link between switches (as `link_bps` where
-    None). A tier without an entry in `switches` uses the switch of the tier below. `breakout` is the number of ports
-    that each cage of a tier is broken out into, the switch's own default where it has no entry. `servers_per_unit` is
-    the size of a full unit (rail-optimized, rail-only: servers behind one leaf a rail; otherwise: servers on one leaf),
-    as many as a leaf has room for where None. `tiers` is 1 (rail-only), 2 or 3, what the shape needs where None.
-    `oversubscription` is the capacity down over the capacity up of the "leaf" and the "spine", 1 where it has no entry.
+    `link_bps` is the rate of a NIC, in all its ports: one a plane, each plane a network of its own. `uplink_bps` is the
+    rate of every link between switches (as a NIC's port where None). A tier without an entry in `switches` uses the
+    switch of the tier below. `breakout` is the number of ports that each cage of a tier is broken out into, the
+    switch's own default where it has no entry. `servers_per_unit` is the size of a full unit (rail-optimized,
+    rail-only: servers behind one leaf a rail; otherwise: servers on one leaf), as many as a leaf has room for where
+    None; `servers_per_pod` that of a pod on three tiers, as many as its spines have room for where None. `tiers` is 1
+    (rail-only), 2 or 3, what the shape needs where None. `oversubscription` is the capacity down over the capacity up
+    of the "leaf" and the "spine", 1 where it has no entry.
     """
 
     name: str
@@ -60,8 +62,10 @@ class FabricPlan:
     link_bps: float
     switches: Mapping[Tier, Switch]
     uplink_bps: float | None = None
+    planes: int = 1
     breakout: Mapping[Tier, int] = field(default_factory=dict)
     servers_per_unit: int | None = None
+    servers_per_pod: int | None = None
     tiers: int | None = None
     oversubscription: Mapping[Tier, float] = field(default_factory=dict)
     cable_lengths_m: Mapping[TierPair, float] = field(default_factory=dict)
@@ -74,9 +78,14 @@ class FabricPlan:
         raise FabricError("switch", f"the {tier} tier has no switch; name one from the catalogue")
 
     @property
+    def port_bps(self) -> float:
+        """Rate of each of a NIC's ports."""
+        return self.link_bps / self.planes
+
+    @property
     def between_switches_bps(self) -> float:
         """Rate of the links between switches."""
-        return self.link_bps if self.uplink_bps is None else self.uplink_bps
+        return self.port_bps if self.uplink_bps is None else self.uplink_bps
 
     def ratio(self, tier: Tier) -> float:
         """Capacity down over capacity up that a tier may have."""

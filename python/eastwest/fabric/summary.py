@@ -18,9 +18,10 @@ from eastwest.fabric.tables import Fabric
 def summary(fabric: Fabric) -> dict[str, Any]:
     """Counts and capacities as plain JSON values.
 
-    `switches` by tier and `cables` by pair of tiers, with `switches_total` and `cables_total`; `ports` of the
-    switches by tier: {"total", "used", "spare"}; `gpus`, `servers`, `nics`; `units` and `pods`, 0 where the shape has
-    none; `networks`, groups of switches that no cable joins with each other, such as the rails of a rail-only fabric.
+    `switches` by tier and `cables` by pair of tiers, with `switches_total` and `cables_total`; `ports` of the switches
+    by tier: {"total", "used", "spare"}; `gpus`, `servers`, `nics`; `units` and `pods`, 0 where the shape has none;
+    `planes`, 1 where NICs have one port; `networks`, groups of switches that no cable joins with each other, such as
+    the rails of a rail-only fabric.
 
     `bisection_bps` is the capacity, one direction, of the worst cut that leaves half of the NICs on either side: half
     of the narrowest stage, the stages being the NICs, the links up from leaves and those up from spines, at line
@@ -53,6 +54,7 @@ def summary(fabric: Fabric) -> dict[str, Any]:
         "nics": kinds["nic"],
         "units": _places(fabric, "unit"),
         "pods": pods,
+        "planes": max(_places(fabric, "plane"), 1),
         "networks": networks,
         "switches": switches,
         "switches_total": sum(switches.values()),

@@ -27,7 +27,8 @@ NODES: Schema = {
     "index": pl.Int32,  # number within its server (GPU, NIC), or within its tier (switch)
     "unit": pl.Int32,  # unit of servers (scalable unit), -1 where there is none
     "pod": pl.Int32,  # -1 where there is none
-    "rail": pl.Int32,  # rail of a NIC or rail leaf, -1 where there is none
+    "rail": pl.Int32,  # rail of a NIC or of a switch that serves one alone, -1 where there is none
+    "plane": pl.Int32,  # plane of a switch, -1 where there is one network alone; a NIC's port p is on plane p
 }
 PORTS: Schema = {
     "port": pl.UInt32,

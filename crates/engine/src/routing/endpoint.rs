@@ -77,14 +77,13 @@ pub(super) struct Between<'t> {
 #[derive(Clone, Copy)]
 pub(super) struct Turn {
     start: usize,
-    /// Channels before this one that use the same NIC.
-    round: usize,
+    channel: usize,
 }
 
 impl Turn {
     /// The turn of a queue pair, one of `qps`.
     pub fn of(self, qp: usize, qps: usize) -> usize {
-        self.start + self.round * qps + qp
+        self.start + self.channel * qps + qp
     }
 }
 
@@ -92,6 +91,8 @@ impl Turn {
 pub(super) struct Endpoints {
     gpu_of: Vec<u32>,
     gpus: Vec<Gpu>,
+    /// GPUs of each NVLink domain, by its node.
+    domain_gpus: Vec<u32>,
     pcie: Vec<Cable>,
     cards: Vec<Card>,
     pub ports: Vec<Port>,
@@ -107,6 +108,7 @@ impl Endpoints {
         let mut endpoints = Self {
             gpu_of: vec![NONE; graph.nodes()],
             gpus: Vec::new(),
+            domain_gpus: vec![0; graph.nodes()],
             pcie: Vec::new(),
             cards: Vec::new(),
             ports: Vec::new(),
@@ -114,7 +116,6 @@ impl Endpoints {
             plugged: Vec::new(),
         };
         let plugged_of = endpoints.plug_in(graph, paths, &back)?;
-        let mut members = vec![0u32; graph.nodes()]; // of a domain, by its NVLink switch
         let mut number = vec![NONE; graph.nodes()]; // of a domain
         let mut domains = 0;
         let mut sharers = vec![0u32; graph.nodes()]; // GPUs so far whose first NIC this is
@@ -145,7 +146,7 @@ impl Endpoints {
                 number[domain as usize] = domains;
                 domains += 1;
             }
-            let local_index = take(&mut members, domain);
+            let local_index = take(&mut endpoints.domain_gpus, domain);
             endpoints.gpu_of[node as usize] = endpoints.gpus.len() as u32;
             endpoints.gpus.push(Gpu {
                 domain,
@@ -232,7 +233,11 @@ impl Endpoints {
                 let (a, b) = (&self.homes[source.home as usize], &self.homes[destination.home as usize]);
                 if joined(paths, a, b, 0).is_some() {
                     let start = from.stand as usize + to.stand as usize;
-                    let turn = Turn { start, round: connection.channel as usize / sources.len() };
+                    // Channels with turns at one NIC stand side by side, or, in a rail ring, as far apart as its domain
+                    // has GPUs. Folded by that number (and no less than the ports), both kinds visit all ports alike.
+                    let fold = source.ports.len().max(self.domain_gpus[from.domain as usize] as usize);
+                    let round = connection.channel as usize / sources.len();
+                    let turn = Turn { start, channel: round % fold + round / fold };
                     return Ok(Way {
                         up: &source.up,
                         between: Some(Between { from: source, to: destination, turn }),

@@ -2,9 +2,10 @@
 
 from eastwest.fabric.shapes.fat_tree import fat_tree
 from eastwest.fabric.shapes.leaf_spine import leaf_spine
+from eastwest.fabric.shapes.planes import in_planes
 from eastwest.fabric.shapes.rail_only import rail_only
 from eastwest.fabric.shapes.rail_optimized import rail_optimized
 from eastwest.fabric.shapes.single_switch import single_switch
 from eastwest.fabric.shapes.wiring import Switches, Wiring
 
-__all__ = ["Switches", "Wiring", "fat_tree", "leaf_spine", "rail_only", "rail_optimized", "single_switch"]
+__all__ = ["Switches", "Wiring", "fat_tree", "in_planes", "leaf_spine", "rail_only", "rail_optimized", "single_switch"]

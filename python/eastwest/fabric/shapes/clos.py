@@ -51,15 +51,22 @@ class Unit:
 
 
 def clos(
-    servers: int, unit: Unit, leaf: Faceplate, spine: Faceplate, core: Faceplate | None, ratios: tuple[float, float]
+    servers: int,
+    unit: Unit,
+    leaf: Faceplate,
+    spine: Faceplate,
+    core: Faceplate | None,
+    ratios: tuple[float, float],
+    servers_per_pod: int | None = None,
 ) -> Wiring:
     """Two tiers, or three with `core`: units of servers, all alike and filled as evenly as their number allows.
 
     Three tiers stand in pods, each of whole units and its own spines; spine j of every pod joins core group j.
-    `ratios` are the oversubscription of leaf and spine. Where rails are apart, all this holds of each rail.
+    `ratios` are the oversubscription of leaf and spine. A pod holds as many units as its spines have ports for, or
+    `servers_per_pod`. Where rails are apart, all this holds of each rail.
 
-    Raises `FabricError` on "servers_per_unit" where a leaf lacks ports, on "tiers" or "servers" where the tiers above
-    cannot reach so many leaves.
+    Raises `FabricError` on "servers_per_unit" where a leaf lacks ports, on "servers_per_pod" where spines do or a unit
+    would be cut, on "tiers" or "servers" where the tiers above cannot reach so many leaves.
     """
     up = leaf.uplinks(unit.down, ratios[0])
     if not leaf.fits(unit.down, up):
@@ -72,7 +79,8 @@ def clos(
         spine_down = spine.most_down(ratios[1])
         if unit.leaves_to_join > spine_down:
             raise FabricError("switch", _unit_wider_than_spine(unit, spine, spine_down, ratios[1]))
-        pods = -(-units // (spine_down // unit.leaves_to_join))
+        units_of_pod = _units_of_pod(servers_per_pod, unit, spine, spine_down)
+        pods = -(-units // units_of_pod)
     pod_of_unit = in_order(units, pods)
     leaves_of_pod = unit.leaves_to_join * int(np.bincount(pod_of_unit).max())
     spines = fewest_that_divide(up, leaves_of_pod * up, spine_down)
@@ -84,7 +92,6 @@ def clos(
     if core is not None:
         spine_up = spine.uplinks(spine_ports, ratios[1])
         if pods > core.most:
-            units_of_pod = spine_down // unit.leaves_to_join
             raise FabricError("servers", _beyond_three_tiers(servers, pods, units_of_pod, unit, core))
         cores = fewest_that_divide(spine_up, pods * spine_up, core.most)
         group_of_spine = np.tile(np.arange(unit.networks * spines, dtype=np.int32), pods)
@@ -100,11 +107,31 @@ def clos(
     return Wiring(
         unit_of_server=unit_of_server if unit.is_railed else np.full(servers, -1, dtype=np.int32),
         pod_of_server=place[unit_of_server],
-        leaf_of_nic=unit_of_server[:, None] * unit.leaves + np.array(unit.leaf_of_nic, dtype=np.int32),
+        leaf_of_port=leaf_of_port(unit_of_server, unit),
         tiers=tiers,
         leaf_spine=_bundles(block_of_leaf, spines, up),
         spine_core=spine_core,
     )
+
+
+def _units_of_pod(servers_per_pod: int | None, unit: Unit, spine: Faceplate, spine_down: int) -> int:
+    most = spine_down // unit.leaves_to_join
+    if servers_per_pod is None:
+        return most
+    units, rest = divmod(servers_per_pod, unit.servers)
+    if rest:
+        raise FabricError(
+            "servers_per_pod",
+            f"a pod holds whole units, here of {unit.servers} servers, and {servers_per_pod} servers are none: try "
+            f"{max(units, 1) * unit.servers}, or another servers_per_unit",
+        )
+    if units > most:
+        raise FabricError(
+            "servers_per_pod",
+            f"{servers_per_pod} servers in a pod have {units * unit.leaves_to_join} leaves, and a spine needs a port "
+            f"down for each; {spine.has()}, {spine_down} of them down: try {most * unit.servers} or less",
+        )
+    return units
 
 
 def fits_two_tiers(servers: int, unit: Unit, spine: Faceplate) -> bool:
@@ -131,6 +158,11 @@ def _bundles(block_of_lower: Indices, uppers: int, uplinks: int) -> Indices:
     lower = np.repeat(np.arange(len(block_of_lower), dtype=np.int32), uplinks)
     within = np.tile(np.repeat(np.arange(uppers, dtype=np.int32), uplinks // uppers), len(block_of_lower))
     return np.stack([lower, block_of_lower[lower] * np.int32(uppers) + within])
+
+
+def leaf_of_port(unit_of_server: Indices, unit: Unit) -> Indices:
+    """Leaf that each server's NICs join. Shape (servers, NICs, 1)."""
+    return (unit_of_server[:, None] * unit.leaves + np.array(unit.leaf_of_nic, dtype=np.int32))[:, :, None]
 
 
 def leaves_of_units(unit: Unit, pod_of_unit: Indices, up: int) -> Switches:

@@ -16,6 +16,8 @@ def fat_tree(
     core: Faceplate,
     ratios: tuple[float, float] = (1.0, 1.0),
     servers_per_leaf: int | None = None,
+    servers_per_pod: int | None = None,
 ) -> Wiring:
     """`servers` of `nics` NICs in as few pods as hold them; `ratios` of leaf and spine; errors as `clos`."""
-    return clos(servers, whole_servers(nics, leaf, ratios[0], servers_per_leaf), leaf, spine, core, ratios)
+    unit = whole_servers(nics, leaf, ratios[0], servers_per_leaf)
+    return clos(servers, unit, leaf, spine, core, ratios, servers_per_pod)

@@ -10,7 +10,7 @@ import numpy as np
 
 from eastwest.fabric.faceplate import Faceplate
 from eastwest.fabric.plan import FabricError
-from eastwest.fabric.shapes.clos import Unit, clos, fits_two_tiers, in_order, leaves_of_units
+from eastwest.fabric.shapes.clos import Unit, clos, fits_two_tiers, in_order, leaf_of_port, leaves_of_units
 from eastwest.fabric.shapes.rail_optimized import thriftiest
 from eastwest.fabric.shapes.wiring import Wiring
 
@@ -24,6 +24,7 @@ def rail_only(
     ratios: tuple[float, float] = (1.0, 1.0),
     servers_per_unit: int | None = None,
     tiers: int | None = None,
+    servers_per_pod: int | None = None,
 ) -> Wiring:
     """As few tiers as join all servers, or as many as `tiers` says; with one, nothing joins a unit with another.
 
@@ -39,7 +40,7 @@ def rail_only(
     size = servers_per_unit or thriftiest(servers, 1, most, leaf, spine, ratios[0])
     unit = Unit(servers=size, leaf_of_nic=tuple(range(nics)), is_railed=True, rails_are_apart=True)
     two = tiers == 2 or (tiers is None and fits_two_tiers(servers, unit, spine))
-    return clos(servers, unit, leaf, spine, None if two else core, ratios)
+    return clos(servers, unit, leaf, spine, None if two else core, ratios, servers_per_pod)
 
 
 def _one_tier(servers: int, nics: int, leaf: Faceplate, servers_per_unit: int | None) -> Wiring:
@@ -58,7 +59,7 @@ def _one_tier(servers: int, nics: int, leaf: Faceplate, servers_per_unit: int | 
     return Wiring(
         unit_of_server=unit_of_server,
         pod_of_server=nowhere[unit_of_server],
-        leaf_of_nic=unit_of_server[:, None] * unit.leaves + np.array(unit.leaf_of_nic, dtype=np.int32),
+        leaf_of_port=leaf_of_port(unit_of_server, unit),
         tiers={"leaf": leaves_of_units(unit, nowhere, 0)},
         leaf_spine=no_cables,
         spine_core=no_cables,

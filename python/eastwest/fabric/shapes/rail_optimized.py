@@ -17,6 +17,7 @@ def rail_optimized(
     ratios: tuple[float, float] = (1.0, 1.0),
     servers_per_unit: int | None = None,
     tiers: int | None = None,
+    servers_per_pod: int | None = None,
 ) -> Wiring:
     """Units of servers with one leaf a rail, on two tiers where they fit (or `tiers` says so), else three in pods.
 
@@ -29,7 +30,7 @@ def rail_optimized(
     size = servers_per_unit or thriftiest(servers, nics, most, leaf, spine, ratios[0])
     unit = Unit(servers=size, leaf_of_nic=tuple(range(nics)), is_railed=True)
     two = tiers == 2 or (tiers is None and fits_two_tiers(servers, unit, spine))
-    return clos(servers, unit, leaf, spine, None if two else core, ratios)
+    return clos(servers, unit, leaf, spine, None if two else core, ratios, servers_per_pod)
 
 
 def thriftiest(servers: int, nics: int, most: int, leaf: Faceplate, spine: Faceplate, ratio: float) -> int:

@@ -24,7 +24,7 @@ def single_switch(servers: int, nics: int, leaf: Faceplate) -> Wiring:
     return Wiring(
         unit_of_server=none,
         pod_of_server=none,
-        leaf_of_nic=np.zeros((servers, nics), dtype=np.int32),
+        leaf_of_port=np.zeros((servers, nics, 1), dtype=np.int32),
         tiers={"leaf": switches(1, needed, 0)},
         leaf_spine=no_cables,
         spine_core=no_cables,

@@ -20,13 +20,14 @@ Indices = NDArray[np.int32]
 class Switches:
     """The switches of one tier: their place, and the ports that each sets aside to face down and up.
 
-    `unit`, `pod`, `rail` and `group` have one entry a switch, -1 where it belongs to none; `group` numbers the spines
-    of a pod or rail, and the core groups, each joined by one spine of every pod.
+    `unit`, `pod`, `rail`, `plane` and `group` have one entry a switch, -1 where it belongs to none; `group` numbers the
+    spines of a pod or rail, and the core groups, each joined by one spine of every pod.
     """
 
     unit: Indices
     pod: Indices
     rail: Indices
+    plane: Indices
     group: Indices
     down: int
     up: int
@@ -36,12 +37,13 @@ class Switches:
 
 
 def switches(count: int, down: int, up: int, **places: Indices) -> Switches:
-    """`count` switches, of the places not given none."""
+    """`count` switches of one plane, of the places not given none."""
     nowhere = np.full(count, -1, dtype=np.int32)
     return Switches(
         unit=places.get("unit", nowhere),
         pod=places.get("pod", nowhere),
         rail=places.get("rail", nowhere),
+        plane=nowhere,
         group=places.get("group", nowhere),
         down=down,
         up=up,
@@ -52,13 +54,13 @@ def switches(count: int, down: int, up: int, **places: Indices) -> Switches:
 class Wiring:
     """Where servers and switches stand and which of them are joined.
 
-    `leaf_of_nic` has shape (servers, NICs of a server). `leaf_spine` and `spine_core` have shape (2, cables): the
-    lower and the upper switch of each cable.
+    `leaf_of_port` has shape (servers, NICs of a server, ports of a NIC), one port a plane. `leaf_spine` and
+    `spine_core` have shape (2, cables): the lower and the upper switch of each cable.
     """
 
     unit_of_server: Indices
     pod_of_server: Indices
-    leaf_of_nic: Indices
+    leaf_of_port: Indices
     tiers: Mapping[Tier, Switches]
     leaf_spine: Indices
     spine_core: Indices
