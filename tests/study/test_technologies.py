@@ -6,7 +6,7 @@ import pytest
 
 from eastwest import spec
 from eastwest.spec import StudyError
-from eastwest.study import run
+from eastwest.study import fabrics, run
 
 STUDY = {
     "name": "technologies",
@@ -55,11 +55,22 @@ def test_parts_that_do_not_speak_a_technology_are_refused(nic, switch, technolog
         run(study(nic=nic, switch=switch, technology=technology, link="400 Gb/s"))
 
 
+def meshed(warnings):
+    return [each for each in warnings if "joins each pair of GPUs" in each]
+
+
 @pytest.mark.parametrize(("server", "link"), [("hgx-mi300x", "64 GB/s"), ("hgx-mi355x", "76.8 GB/s")])
 def test_gpus_joined_pair_by_pair_are_warned_of(server, link):
-    (warning,) = run(study(server)).warnings
+    (warning,) = meshed(run(study(server)).warnings)
     assert f"a link of {link} joins each pair of GPUs in {server}" in warning
 
 
 def test_gpus_joined_by_a_switch_are_not():
-    assert run(study("hgx-b300")).warnings == ()
+    assert meshed(run(study("hgx-b300")).warnings) == []
+
+
+def test_an_ethernet_link_faster_than_any_port_of_the_nic_is_told():
+    study = spec.load("pune-1024")
+    assert fabrics.cautions(study, "roce-400g", "h100") == []
+    (told,) = fabrics.cautions(study, "roce-800g", "h100")
+    assert "connectx-8 has Ethernet ports of 400 Gb/s; the figures take 2 of them for one of 800 Gb/s" in told

@@ -44,6 +44,7 @@ class Nic:
     """A NIC: one scale-out port of at most `port_bps`, and a PCIe connection.
 
     `pcie_bps` is the rate of the NIC's own PCIe link, one direction; the hop to the GPU runs at the slower end's rate.
+    Where `ethernet_port_bps` is given, an Ethernet port has at most that rate, and the NIC several of them.
     The port can be split into at most `max_planes` links, each to a switch of its own. `offloads` names what the NIC
     takes off the host beside RDMA, and `host_cores_saved` how many of its cores that frees, where known.
     """
@@ -57,6 +58,7 @@ class Nic:
     places_out_of_order: bool
     retransmission: Retransmission
     power_w: float
+    ethernet_port_bps: float | None = None
     max_planes: int = 1
     offloads: tuple[str, ...] = ()
     host_cores_saved: int | None = None

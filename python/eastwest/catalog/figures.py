@@ -107,6 +107,7 @@ FIGURES: dict[str, dict[str, Figure]] = {
         "places_out_of_order": Figure("places_out_of_order", _flag),
         "retransmission": Figure("retransmission", _word(*get_args(Retransmission))),
         "power": Figure("power_w", units.parse_power),
+        "ethernet_port": Figure("ethernet_port_bps", units.parse_rate),
         "max_planes": Figure("max_planes", _count),
         "offloads": Figure("offloads", _list_of(_text)),
         "host_cores_saved": Figure("host_cores_saved", _count),

@@ -7,6 +7,7 @@ from eastwest.engine import Carriage
 from eastwest.errors import InputError
 from eastwest.fabric import Fabric, FabricError, FabricPlan
 from eastwest.spec import Study
+from eastwest.units import format_rate
 
 
 def plan(study: Study, name: str, cluster: str) -> FabricPlan:
@@ -79,7 +80,7 @@ def carriage(study: Study, name: str) -> Carriage:
 
 def cautions(study: Study, name: str, cluster: str) -> list[str]:
     """What to warn of: parts that cannot do what the figures take them to do."""
-    return [*_reordering(study, name, cluster), *_meshed(study, cluster)]
+    return [*_reordering(study, name, cluster), *_joined_ports(study, name, cluster), *_meshed(study, cluster)]
 
 
 def _reordering(study: Study, name: str, cluster: str) -> list[str]:
@@ -91,6 +92,19 @@ def _reordering(study: Study, name: str, cluster: str) -> list[str]:
     return [
         f"fabric {study.base('fabrics', name)}: {asked.balancing} delivers packets out of order, and {nic.name} cannot "
         f"place them so ({nic.retransmission}: it {loss}); the figures assume a NIC that can"
+    ]
+
+
+def _joined_ports(study: Study, name: str, cluster: str) -> list[str]:
+    """An Ethernet link faster than any one Ethernet port of the NIC."""
+    asked, nic = study.fabrics[name], study.nic(name, cluster)
+    most = nic.ethernet_port_bps
+    rate = asked.link / asked.planes
+    if asked.technology == "infiniband" or most is None or rate <= most:
+        return []
+    return [
+        f"fabric {study.base('fabrics', name)}: {nic.name} has Ethernet ports of {format_rate(most)}; the figures take "
+        f"{rate / most:.2g} of them for one of {format_rate(rate)}"
     ]
 
 

@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from eastwest.engine import Network, Run
-from eastwest.spec import Measured, Study
+from eastwest.spec import CollectiveOperation, Measured, Operations, Study
 from eastwest.study import load
 from eastwest.study.case import Case
 from eastwest.study.result import Row
 from eastwest.units import format_size
+
+RAILED = ("rail-optimized", "rail-only")
+"""Shapes in which a NIC's leaf is that of its rail."""
 
 COSTLY = 0.98
 """Ideal over actual communication below which links between switches are said to hold a workload back."""
@@ -39,7 +42,8 @@ def sentences(
 
     `sizes` are the buffers solved for, in bytes, by workload, seeds and tolerance.
     """
-    return tuple(_solved(study, sizes) + _other_gpus(study, remarks) + _crossings(rows, remarks))
+    told = _solved(study, sizes) + _other_gpus(study, remarks) + _crossings(rows, remarks) + _straight(study, remarks)
+    return tuple(told)
 
 
 def _solved(study: Study, sizes: Mapping[tuple[str, int, float], float]) -> list[str]:
@@ -67,6 +71,27 @@ def _other_gpus(study: Study, remarks: Sequence[Remark]) -> list[str]:
                 name = study.base("workloads", case.workload)
                 said[f"{name} on {here}: compute is kept as measured on {measured}; only the exchange changes."] = None
     return list(said)
+
+
+def _straight(study: Study, remarks: Sequence[Remark]) -> list[str]:
+    """All-to-alls over rails, which NCCL can send another way."""
+    direct = {
+        study.base("workloads", case.workload): None
+        for case in (remark.case for remark in remarks)
+        if study.fabrics[case.fabric].shape in RAILED and _goes_straight(study.workloads[case.workload])
+    }
+    return [
+        f"{name}: every GPU sends through its own NIC. NCCL can first pass data over NVLink to the GPU on the "
+        f"receiver's rail (PXN), which keeps more of it below the spine; that is not modelled."
+        for name in direct
+    ]
+
+
+def _goes_straight(asked: Measured | Operations) -> bool:
+    """Whether a workload has an all-to-all."""
+    if isinstance(asked, Measured):
+        return asked.collective.kind == "all-to-all"
+    return any(isinstance(each, CollectiveOperation) and each.collective == "all-to-all" for each in asked.operations)
 
 
 def _crossings(rows: Sequence[Row], remarks: Sequence[Remark]) -> list[str]:
