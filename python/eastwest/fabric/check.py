@@ -108,7 +108,7 @@ def _reach(fabric: Fabric) -> Iterator[str]:
         home = _column(fabric.nodes, "unit")
     first_of_home = np.zeros(int(home.max(initial=0)) + 1, dtype=np.int64)
     first_of_home[home[::-1]] = np.arange(len(home))[::-1]
-    apart = np.flatnonzero(part != part[first_of_home[home]])
+    apart = np.flatnonzero((part != part[first_of_home[home]]) & (home >= 0))
     if len(apart):
         names, lost = fabric.nodes["name"], int(apart[0])
         yield f"{names[lost]} cannot reach {names[int(first_of_home[home[lost]])]}"

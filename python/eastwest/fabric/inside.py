@@ -1,6 +1,7 @@
 """Inside a server: GPUs, the NVLink switch that joins them, and the PCIe hops to the NICs.
 
-Every server is the same block of nodes, repeated; numbers here count within that block. Not here: anything outside.
+Every server is the same block of nodes, repeated; numbers here count within that block. Where servers are trays that
+share one NVLink domain, its switch stands outside the block. Not here: anything else outside.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ class Inside:
 
     `kind` (codes of `NODE_KINDS`) and `index` (number among its kind) have one entry a node: GPUs, NVLink switch if
     any, PCIe hops, NICs. The others have one entry a pair of opposite links: its ends `a` and `b`, `away` and `back`
-    (names of both directions), rate, efficiency, and the latency of each direction.
+    (names of both directions), rate, efficiency, and the latency of each direction. An end `b` numbered `nodes` is the
+    NVLink switch that the server shares with others.
     """
 
     kind: NDArray[np.uint32]
@@ -42,6 +44,11 @@ class Inside:
         return len(self.kind)
 
     @property
+    def shares_nvswitch(self) -> bool:
+        """Whether the NVLink switch stands outside the block."""
+        return bool((self.b == self.nodes).any())
+
+    @property
     def first_nic(self) -> int:
         """Number of the first NIC; the others follow."""
         return int(np.argmax(self.kind == KIND["nic"]))
@@ -56,11 +63,14 @@ def inside(server: Server, nic: Nic) -> Inside:
     on the way has half. A NIC's own latency belongs to the link that enters it.
     """
     gpu, gpus, nics = server.gpu, server.gpus, server.nics
-    has_nvlink = gpus > 1 and gpu.nvlink_bps > 0
+    is_shared = server.nvlink_domain_servers > 1
+    has_nvlink = (gpus > 1 or is_shared) and gpu.nvlink_bps > 0
+    own_nvswitch = has_nvlink and not is_shared
     hops = min(gpus, nics)
-    first_hop = gpus + has_nvlink
+    first_hop = gpus + own_nvswitch
     first_nic = first_hop + hops
-    counts = (("gpu", gpus), ("nvswitch", int(has_nvlink)), ("pcie", hops), ("nic", nics))
+    nvswitch = gpus if own_nvswitch else first_nic + nics
+    counts = (("gpu", gpus), ("nvswitch", int(own_nvswitch)), ("pcie", hops), ("nic", nics))
 
     each_gpu, each_nic = np.arange(gpus), np.arange(nics)
     ends: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = [
@@ -73,7 +83,7 @@ def inside(server: Server, nic: Nic) -> Inside:
     pcie_s = gpu.pcie_latency_s / 2
     away_s, back_s = [pcie_s, pcie_s + nic.latency_s], [pcie_s, pcie_s]
     if has_nvlink:
-        ends.insert(0, (each_gpu, np.full(gpus, gpus)))
+        ends.insert(0, (each_gpu, np.full(gpus, nvswitch)))
         names.insert(0, ("gpu-nvlink", "nvlink-gpu"))
         rates.insert(0, gpu.nvlink_bps)
         efficiencies.insert(0, gpu.nvlink_efficiency)

@@ -1,9 +1,9 @@
 """Lays a fabric's tables: gives nodes, cages, ports, cables and links their numbers.
 
-Order: the servers' blocks of nodes, then leaves, spines, cores. A switch's ports down come first, those up behind all
-that a full unit would use down, the spare ones where they remain. Links 2k and 2k + 1 are the two directions of cable
-k, and those inside servers follow in the same pairs, so the reverse of link l is l ^ 1. All in numpy: a million ports
-take about a second.
+Order: the servers' blocks of nodes, NVLink switches that several of them share, then leaves, spines, cores. A switch's
+ports down come first, those up behind all that a full unit would use down, the spare ones where they remain. Links 2k
+and 2k + 1 are the two directions of cable k, and those inside servers follow in the same pairs, so the reverse of link
+l is l ^ 1. All in numpy: a million ports take about a second.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def lay(plan: FabricPlan, wiring: Wiring, plates: Mapping[Tier, Faceplate]) -> F
     block = inside(plan.server, plan.nic)
     nics = plan.servers * plan.server.nics
     placed: dict[Tier, Placed] = {}
-    node, port, cage = plan.servers * block.nodes, nics * plan.planes, nics
+    node, port, cage = plan.servers * block.nodes + _shared_nvswitches(plan, block), nics * plan.planes, nics
     for tier, switches in wiring.tiers.items():
         front = plates[tier].front(switches.down, switches.up)
         placed[tier] = Placed(tier, switches, front, node, port, cage)
@@ -122,6 +122,10 @@ def _turn(of: Numbers) -> Numbers:
     return turn
 
 
+def _shared_nvswitches(plan: FabricPlan, block: Inside) -> int:
+    return -(-plan.servers // plan.server.nvlink_domain_servers) if block.shares_nvswitch else 0
+
+
 def _nic_nodes(plan: FabricPlan, block: Inside) -> Numbers:
     within = block.first_nic + np.arange(plan.server.nics)
     nodes: Numbers = (np.arange(plan.servers)[:, None] * block.nodes + within).reshape(-1)
@@ -151,8 +155,26 @@ def _nodes(plan: FabricPlan, wiring: Wiring, block: Inside, placed: Mapping[Tier
     frames = [
         inner.with_columns(pl.when(pl.col("kind") == "nvswitch").then(of_server).otherwise(numbered).alias("name"))
     ]
+    if block.shares_nvswitch:
+        frames.append(_nvswitch_nodes(plan, block))
     frames += [_switch_nodes(plan, tier) for tier in placed.values()]
     return _numbered(pl.concat(frames, how="diagonal"), "node", NODES)
+
+
+def _nvswitch_nodes(plan: FabricPlan, block: Inside) -> pl.DataFrame:
+    """The switches of NVLink domains of several servers: "domain-3/nvswitch"."""
+    number = np.arange(_shared_nvswitches(plan, block), dtype=np.int32)
+    outside = pl.Series(np.full(len(number), -1, dtype=np.int32))
+    return pl.DataFrame(
+        {
+            "kind": pl.repeat("nvswitch", len(number), eager=True),
+            "tier": pl.repeat("server", len(number), eager=True),
+            "device": pl.repeat(plan.server.name, len(number), eager=True),
+            "index": number,
+            **dict.fromkeys(("server", "unit", "pod", "rail", "plane"), outside),
+            "name": "domain-" + _padded(number) + "/nvswitch",
+        }
+    )
 
 
 def _switch_nodes(plan: FabricPlan, placed: Placed) -> pl.DataFrame:
@@ -282,17 +304,21 @@ def _links(plan: FabricPlan, block: Inside, cabled: list[Cabled]) -> pl.DataFram
             )
         )
         first_cable += count
-    frames.append(_inner_links(plan.servers, block))
+    frames.append(_inner_links(plan, block))
     return _numbered(pl.concat(frames), "link", LINKS)
 
 
-def _inner_links(servers: int, block: Inside) -> pl.DataFrame:
-    first = np.repeat(np.arange(servers, dtype=np.int64) * block.nodes, 2 * len(block.a))
-    none = np.full(len(first), -1, dtype=np.int64)
+def _inner_links(plan: FabricPlan, block: Inside) -> pl.DataFrame:
+    servers = plan.servers
+    first = np.arange(servers, dtype=np.int64)[:, None] * block.nodes
+    nvswitch = servers * block.nodes + np.arange(servers)[:, None] // plan.server.nvlink_domain_servers
+    a = (first + block.a).reshape(-1)
+    b = np.where(block.b == block.nodes, nvswitch, first + block.b).reshape(-1)
+    none = np.full(2 * len(a), -1, dtype=np.int64)
     return pl.DataFrame(
         {
-            "src": first + np.tile(_both(block.a, block.b), servers),
-            "dst": first + np.tile(_both(block.b, block.a), servers),
+            "src": _both(a, b),
+            "dst": _both(b, a),
             "src_port": none,
             "dst_port": none,
             "cable": none,

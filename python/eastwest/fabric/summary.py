@@ -20,8 +20,8 @@ def summary(fabric: Fabric) -> dict[str, Any]:
 
     `switches` by tier and `cables` by pair of tiers, with `switches_total` and `cables_total`; `ports` of the switches
     by tier: {"total", "used", "spare"}; `gpus`, `servers`, `nics`; `units` and `pods`, 0 where the shape has none;
-    `planes`, 1 where NICs have one port; `networks`, groups of switches that no cable joins with each other, such as
-    the rails of a rail-only fabric.
+    `nvlink_domains`, groups of GPUs that reach each other over NVLink; `planes`, 1 where NICs have one port;
+    `networks`, groups of switches that no cable joins with each other, such as the rails of a rail-only fabric.
 
     `bisection_bps` is the capacity, one direction, of the worst cut that leaves half of the NICs on either side: half
     of the narrowest stage, the stages being the NICs, the links up from leaves and those up from spines, at line
@@ -46,12 +46,13 @@ def summary(fabric: Fabric) -> dict[str, Any]:
     if pods > 1:
         stages.append(spine_up_bps)
     narrowest_bps = min(stages)
-    kinds = _count(fabric.nodes, "kind", ("gpu", "nic"))
+    kinds = _count(fabric.nodes, "kind", ("gpu", "nvswitch", "nic"))
     return {
         "name": fabric.name,
         "servers": fabric.nodes.filter(pl.col("server") >= 0)["server"].n_unique(),
         "gpus": kinds["gpu"],
         "nics": kinds["nic"],
+        "nvlink_domains": kinds["nvswitch"],
         "units": _places(fabric, "unit"),
         "pods": pods,
         "planes": max(_places(fabric, "plane"), 1),

@@ -23,8 +23,8 @@ NODES: Schema = {
     "kind": pl.Enum(NODE_KINDS),
     "tier": pl.String,  # "server", "leaf", "spine", "core"
     "device": pl.String,  # catalogue name
-    "server": pl.Int32,  # -1 outside servers
-    "index": pl.Int32,  # number within its server (GPU, NIC), or within its tier (switch)
+    "server": pl.Int32,  # -1 outside servers, as is an NVLink switch that several share
+    "index": pl.Int32,  # number within its server (GPU, NIC), tier (switch) or among shared NVLink switches
     "unit": pl.Int32,  # unit of servers (scalable unit), -1 where there is none
     "pod": pl.Int32,  # -1 where there is none
     "rail": pl.Int32,  # rail of a NIC or of a switch that serves one alone, -1 where there is none

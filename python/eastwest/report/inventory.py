@@ -25,9 +25,13 @@ def inventory(summary: dict[str, Any]) -> RenderableType:
     for tiers, number in summary["cables"].items():
         if number:
             cables.add_row(tiers.replace("-", " to "), f"{number:,}")
-    inside = f"{count(summary['servers'], 'server')}, {count(summary['gpus'], 'GPU')}, {count(summary['nics'], 'NIC')}"
+    inside = [count(summary["servers"], "server"), count(summary["gpus"], "GPU"), count(summary["nics"], "NIC")]
+    if 0 < summary["nvlink_domains"] < summary["servers"]:
+        inside.append(count(summary["nvlink_domains"], "NVLink domain"))
+    if summary["planes"] > 1:
+        inside.append(count(summary["planes"], "plane"))
     return Group(
-        Text.assemble((summary["name"], "bold"), ": ", inside),
+        Text.assemble((summary["name"], "bold"), ": ", ", ".join(inside)),
         Text(),
         switches,
         Text(),

@@ -24,7 +24,8 @@ def sketch(fabric: Fabric) -> dict[str, Any]:
     """
     one_by_one = fabric.nodes.filter(kind="switch").height <= SWITCHES_DRAWN_ONE_BY_ONE
     is_switch = pl.col("kind") == "switch"
-    nodes = fabric.nodes.with_columns(
+    # NVLink switches have no cables here, and those that servers share belong to none of them.
+    nodes = fabric.nodes.filter(pl.col("kind") != "nvswitch").with_columns(
         # A server is one thing in the drawing, however many GPUs, NICs and PCIe nodes it holds.
         thing=pl.when(is_switch).then(pl.col("node").cast(pl.Int64)).otherwise(-1 - pl.col("server").cast(pl.Int64)),
         apart=pl.when(is_switch & one_by_one).then(pl.col("node").cast(pl.Int64)).otherwise(-1),
