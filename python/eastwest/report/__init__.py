@@ -15,7 +15,21 @@ from eastwest.study.result import StudyResult, replacing, to_json, write_parquet
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["catalog_table", "check_folder", "fabric_table", "html", "table", "to_json", "write_all", "write_html"]
+    from eastwest.study import Curve, Scaling, Sensitivity
+
+__all__ = [
+    "catalog_table",
+    "check_folder",
+    "curve_table",
+    "fabric_table",
+    "html",
+    "scaling_table",
+    "sensitivity_table",
+    "table",
+    "to_json",
+    "write_all",
+    "write_html",
+]
 
 
 def table(result: StudyResult) -> RenderableType:
@@ -40,12 +54,32 @@ def catalog_table(listing: list[dict[str, Any]]) -> RenderableType:
     return parts(listing)
 
 
+def scaling_table(scaling: Scaling) -> RenderableType:
+    """Give how a workload scales, for a terminal."""
+    from eastwest.report import questions
+
+    return questions.scaling_table(scaling)
+
+
+def curve_table(curve: Curve) -> RenderableType:
+    """Give a collective over message sizes, for a terminal."""
+    from eastwest.report import questions
+
+    return questions.curve_table(curve)
+
+
+def sensitivity_table(found: Sensitivity) -> RenderableType:
+    """Give what more of each resource would buy, for a terminal."""
+    from eastwest.report import questions
+
+    return questions.sensitivity_table(found)
+
+
 def html(result: StudyResult) -> str:
     """Give the whole report as one HTML page that asks for nothing over the network."""
     from eastwest.report.page import page
-    from eastwest.report.sweep import told_in_full
 
-    return page(told_in_full(result))
+    return page(result)
 
 
 def write_html(result: StudyResult, path: Path) -> None:

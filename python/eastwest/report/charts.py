@@ -72,7 +72,7 @@ def step_chart(case: Case, scale: Scale, longest_s: float) -> Chart:
 
     Charts with the same `scale` and `longest_s` can be compared with each other.
     """
-    fabrics = [_plain(row.fabric) for row in case.rows]
+    fabrics = [plain(row.fabric) for row in case.rows]
     split = [parts_of(row) for row in case.rows]
     bars: list[dict[str, Any]] = [
         {
@@ -131,7 +131,7 @@ def step_chart(case: Case, scale: Scale, longest_s: float) -> Chart:
         for row in case.rows
     )
     traces = [*bars, figures, whiskers, ideal]
-    return Chart(case.name, _json(traces, layout), layout["height"], f"Step of {case.name}: {words}.")
+    return Chart(case.name, figure_json(traces, layout), layout["height"], f"Step of {case.name}: {words}.")
 
 
 def cost_chart(cases: Sequence[Case], fabrics: Sequence[str]) -> Chart:
@@ -148,27 +148,27 @@ def cost_chart(cases: Sequence[Case], fabrics: Sequence[str]) -> Chart:
             {
                 "type": "scatter",
                 "mode": "markers",
-                "y": [_plain(row.fabric) for row in case.rows],
+                "y": [plain(row.fabric) for row in case.rows],
                 "x": values,
-                "name": _plain(case.name),
+                "name": plain(case.name),
                 "marker": {
                     "size": 11,
                     "color": SERIES[number % len(SERIES)],
                     "symbol": SYMBOLS[number % len(SYMBOLS)],
                     "line": {"width": 2.5},
                 },
-                "hovertemplate": f"%{{y}}: %{{x:,.3s}} {_plain(unit)}<extra></extra>",
+                "hovertemplate": f"%{{y}}: %{{x:,.3s}} {plain(unit)}<extra></extra>",
             }
         )
         words.append(f"{case.name} from {amount(min(values))} to {amount(max(values))}")
-    layout = _layout(len(fabrics), _plain(unit))
+    layout = _layout(len(fabrics), plain(unit))
     layout["xaxis"] |= {"rangemode": "tozero", "tickformat": ",~r"}
     if len(cases) > 1:
         layout |= {"showlegend": True, "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}}
         layout["height"] += _LEGEND_PX
         layout["margin"]["t"] += _LEGEND_PX
     title = f"Idle GPUs, {unit}" if currency else "Idle GPU-hours a day"
-    return Chart(title, _json(traces, layout), layout["height"], f"In {unit}: {'; '.join(words)}.")
+    return Chart(title, figure_json(traces, layout), layout["height"], f"In {unit}: {'; '.join(words)}.")
 
 
 def _layout(rows: int, axis: str) -> dict[str, Any]:
@@ -199,12 +199,12 @@ def _layout(rows: int, axis: str) -> dict[str, Any]:
     }
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Keep plotly from reading a name as its own bit of HTML; it knows &lt;, &gt; and &amp; but not &quot;."""
     return escape(text, quote=False)
 
 
-def _json(traces: Sequence[dict[str, Any]], layout: dict[str, Any]) -> str:
+def figure_json(traces: Sequence[dict[str, Any]], layout: dict[str, Any]) -> str:
     """Give a figure as JSON that cannot end the script element it stands in."""
     text = json.dumps({"data": traces, "layout": layout}, allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -15,7 +15,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from eastwest.report import charts, figures
+from eastwest.report import charts, curves, figures
 from eastwest.report.answer import FIDELITIES, answer, slowdowns
 from eastwest.report.cases import TIE, Case, cases_of, fabrics_of, rows_of, scales_of, told_apart
 from eastwest.report.columns import columns_of
@@ -24,6 +24,7 @@ from eastwest.report.figures import NBSP, Scale, amount, percent, rate
 from eastwest.report.inventory import built
 from eastwest.report.limits import reasons_of
 from eastwest.report.loads import HEAT, band_of, load_of, pairs_of
+from eastwest.report.sweep import told_in_full
 from eastwest.study.result import FabricFacts, Row, StudyResult
 
 
@@ -46,10 +47,16 @@ class Picture:
     loads: tuple[tuple[dict[str, str | int] | None, ...], ...]
 
 
+MOST_BARS = 60
+"""Of more results than these in one case, no eye compares the bars: the comparison below can be sorted."""
+
+
 def page(result: StudyResult) -> str:
     """Give the report of a result as one HTML page."""
-    result = told_apart(result)
+    over = curves.lines(result)
+    result = told_apart(told_in_full(result))
     cases, fabrics = cases_of(result), fabrics_of(result)
+    has_bars = max((len(case.rows) for case in cases), default=0) <= MOST_BARS and len(cases) <= MOST_BARS
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("eastwest.report"),
         autoescape=True,
@@ -66,8 +73,9 @@ def page(result: StudyResult) -> str:
         cases=cases,
         columns=columns_of(result),
         reasons=reasons_of(result),
-        charts=_step_charts(result, cases),
-        cost_chart=charts.cost_chart(cases, fabrics) if _has_costs_to_compare(result) else None,
+        curves=over,
+        charts=_step_charts(result, cases) if has_bars else [],
+        cost_chart=charts.cost_chart(cases, fabrics) if has_bars and _has_costs_to_compare(result) else None,
         took=(figures.count(len(result.rows), "result"), _took(result.wall_s), _took(result.engine_s)),
         has_tails=any(charts.has_tail(row) for row in result.rows),
         pairs=pairs_of(result) if any(load.max > 0 for row in result.rows for load in row.tiers) else (),

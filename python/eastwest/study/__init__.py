@@ -1,7 +1,24 @@
 """The main job: from a study file to an answer."""
 
+from eastwest.study.curve import Curve, curve
 from eastwest.study.fabrics import build_fabric
 from eastwest.study.join import run
 from eastwest.study.result import FabricFacts, Row, StudyResult, to_json, to_table
+from eastwest.study.scaling import Scaling, scaling
+from eastwest.study.sensitivity import Sensitivity, sensitivity
 
-__all__ = ["FabricFacts", "Row", "StudyResult", "build_fabric", "run", "to_json", "to_table"]
+__all__ = [
+    "Curve",
+    "FabricFacts",
+    "Row",
+    "Scaling",
+    "Sensitivity",
+    "StudyResult",
+    "build_fabric",
+    "curve",
+    "run",
+    "scaling",
+    "sensitivity",
+    "to_json",
+    "to_table",
+]

@@ -20,11 +20,11 @@ MOST_DRAWN = 24
 """Of more fabrics than these no drawing is kept: nobody would look at them."""
 
 
-def _silent(_done: int, _total: int, _what: str) -> None:
+def unwatched(_done: int, _total: int, _what: str) -> None:
     """Progress that nobody watches."""
 
 
-def run(study: Study, advance: Advance = _silent, where: str = "") -> StudyResult:
+def run(study: Study, advance: Advance = unwatched, where: str = "") -> StudyResult:
     """Runs a study, or those of its combinations that meet the conditions of `where`, and gives its result.
 
     Raises:

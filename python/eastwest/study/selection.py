@@ -180,3 +180,23 @@ def _plain(text: str) -> int | float | str:
         except ValueError:
             continue
     return text
+
+
+def one(study: Study, fabric: str, workload: str | None = None, where: str = "") -> Combination:
+    """The combination of a fabric and a workload (any, where None); the first placement where there are several.
+
+    Raises:
+        InputError: there is none, or more than one.
+    """
+    named = f"fabric={fabric}" + (f",workload={workload}" if workload else "")
+    found = combinations(study, f"{named},{where}" if where.strip() else named)
+    first = found[0]
+    ways = {(each.fabric, each.cluster, each.workload if workload else "", each.study.seeds) for each in found}
+    if len(ways) > 1:
+        names = list(dict.fromkeys(p.name for each in found for p in each.parameters if p.of != "workload" or workload))
+        if len({study.base("clusters", each.cluster) for each in found}) > 1:
+            names.insert(0, "cluster")
+        raise InputError(
+            f"{study.file}: {named} leaves {len(ways)} combinations: choose one by {', '.join(names)} with --where"
+        )
+    return first

@@ -1,0 +1,206 @@
+"""Scaling: the same work for each GPU on more and more servers, as a sweep over the cluster's size and a view of it.
+
+Every rank computes and exchanges what the workload says, whatever their number (weak scaling), so that linear scaling
+is a step that takes no longer. Not here: how a sweep is run (`join`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from eastwest.document import nearest
+from eastwest.errors import InputError
+from eastwest.spec import Study, StudyError
+from eastwest.study.join import Advance, run, unwatched
+from eastwest.study.result import Row
+from eastwest.units import format_time
+
+SERVERS = "servers"
+"""The swept column."""
+
+NOTHING = 5e-3
+"""A smaller part of the throughput is not worth a word."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """One size of the cluster. `speedup` is throughput over that of the smallest, `efficiency` that over linear."""
+
+    servers: int
+    gpus: int
+    step_s: float
+    exposed_share: float
+    bottleneck: str
+    speedup: float
+    efficiency: float
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Sizes from small to large of one combination (placement, and what else is swept), and sentences on them."""
+
+    name: str
+    sizes: tuple[Size, ...]
+    findings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How one workload scales on one fabric."""
+
+    fabric: str
+    workload: str
+    curves: tuple[Curve, ...]
+
+
+def scaling(
+    study: Study,
+    fabric: str,
+    workload: str,
+    gpus: tuple[int, int] | None = None,
+    cluster: str | None = None,
+    advance: Advance = unwatched,
+) -> Scaling:
+    """Runs a workload on a fabric of every size: `gpus` from one number to another by doubling.
+
+    Where `gpus` is None: the sizes that the study sweeps the cluster over, or its size halved as often as the workload
+    still fits.
+
+    Raises:
+        InputError: there is no such fabric, workload or cluster, or the numbers are no whole servers.
+        StudyError: a fabric of some size cannot be built, or the workload not be run on it.
+    """
+    base = _cluster(study, fabric, workload, cluster)
+    servers = _servers(study, fabric, base, gpus)
+    sized = study if servers is None else _sized(study, fabric, base, servers)
+    at = f"fabric={fabric if servers is None else _scaled(fabric)},workload={workload},"
+    rows = run(sized, advance, at + f"cluster={base if servers is None else _scaled(base)}").rows
+    per_server = study.server(study.variants("clusters", base)[0]).gpus
+    curves: dict[str, list[Row]] = {}
+    for row in rows:
+        others = [f"{each.name} {each.text}" for each in row.parameters if each.name != SERVERS]
+        curves.setdefault(", ".join([row.placement, *others]), []).append(row)
+    return Scaling(fabric, workload, tuple(_curve(name, found, per_server) for name, found in curves.items()))
+
+
+def _cluster(study: Study, fabric: str, workload: str, cluster: str | None) -> str:
+    """The cluster to size, as the file names it; `InputError` where a name is unknown or several would do."""
+    fabrics, workloads = (
+        tuple(dict.fromkeys(study.base(section, name) for name in names))
+        for section, names in (("fabrics", study.fabrics), ("workloads", study.workloads))
+    )
+    for what, name, known in (("fabric", fabric, fabrics), ("workload", workload, workloads)):
+        if name not in known:
+            near = nearest(name, known)
+            meant = f"; did you mean {near!r}?" if near else ""
+            raise InputError(f"{study.file}: no {what} {name!r}{meant} (it has: {', '.join(known)})")
+    joined = study.clusters_of(study.variants("fabrics", fabric)[0])
+    clusters = tuple(dict.fromkeys(study.base("clusters", name) for name in joined))
+    if cluster is None and len(clusters) > 1:
+        raise InputError(f"{study.file}: fabric {fabric!r} joins {', '.join(clusters)}: name one with --cluster")
+    if cluster is not None and cluster not in clusters:
+        raise InputError(f"{study.file}: fabric {fabric!r} joins {', '.join(clusters)}, not {cluster!r}")
+    return cluster or clusters[0]
+
+
+def _servers(study: Study, fabric: str, cluster: str, gpus: tuple[int, int] | None) -> list[int] | None:
+    """The sizes to run, in servers; None where the study itself sweeps them."""
+    variants = study.variants("clusters", cluster)
+    per_server = study.server(variants[0]).gpus
+    if gpus is not None:
+        first, last = gpus
+        if first % per_server or not per_server <= first <= last:
+            raise InputError(
+                f"--gpus {first}..{last}: whole servers of {per_server} GPUs, from few to many, as in "
+                f"{per_server}..{64 * per_server}"
+            )
+        sizes = [first // per_server]
+        while sizes[-1] * 2 * per_server <= last:
+            sizes.append(sizes[-1] * 2)
+        return sizes
+    if len(variants) > 1:
+        return None
+    sizes = [study.clusters[variants[0]].servers]
+    while sizes[-1] % 2 == 0 and _fits(study, fabric, cluster, sizes[-1] // 2):
+        sizes.append(sizes[-1] // 2)
+    return sizes[::-1]
+
+
+def _fits(study: Study, fabric: str, cluster: str, servers: int) -> bool:
+    try:
+        _sized(study, fabric, cluster, [servers])
+    except StudyError:
+        return False
+    return True
+
+
+def _sized(study: Study, fabric: str, cluster: str, servers: list[int]) -> Study:
+    """The study with one more cluster, of each of these sizes, and the fabric for it.
+
+    What was measured stays measured on the cluster of the file.
+    """
+    written = study.written
+    clusters = {**written["clusters"], _scaled(cluster): {**written["clusters"][cluster], SERVERS: servers}}
+    fabrics = {**written["fabrics"], _scaled(fabric): {"like": fabric, "cluster": _scaled(cluster)}}
+    only = cluster if len(written["clusters"]) == 1 else None
+    workloads = {name: _measured_on(entry, only) for name, entry in written["workloads"].items()}
+    return study.changed({"clusters": clusters, "fabrics": fabrics, "workloads": workloads})
+
+
+def _scaled(name: str) -> str:
+    return f"{name[:50]}-scaled"
+
+
+def _measured_on(workload: dict[str, Any], cluster: str | None) -> dict[str, Any]:
+    """The workload, saying on which cluster it was measured, where there was only one."""
+    if cluster is None or "measured_on" not in workload:
+        return workload
+    return {**workload, "measured_on": {"cluster": cluster, **workload["measured_on"]}}
+
+
+def _curve(name: str, rows: list[Row], per_server: int) -> Curve:
+    servers = {id(row): next(int(each.value or 0) for each in row.parameters if each.name == SERVERS) for row in rows}
+    ordered = sorted(rows, key=lambda row: servers[id(row)])
+    first = ordered[0]
+
+    def size(row: Row) -> Size:
+        efficiency = first.step_s / row.step_s if row.step_s else 1.0
+        count = servers[id(row)]
+        where = row.bottleneck.where
+        speedup = efficiency * count / servers[id(first)]
+        return Size(count, count * per_server, row.step_s, row.exposed_share, where, speedup, efficiency)
+
+    sizes = tuple(size(row) for row in ordered)
+    return Curve(name, sizes, tuple(_findings(sizes)))
+
+
+def _findings(sizes: tuple[Size, ...]) -> Iterator[str]:
+    """Where more GPUs got less done, and where the most is lost from one size to the next."""
+    pairs = list(itertools.pairwise(sizes))
+    for smaller, larger in pairs:
+        if larger.speedup < smaller.speedup * (1 - NOTHING):
+            less = 1 - larger.speedup / smaller.speedup
+            yield (
+                f"More GPUs made it slower: {larger.gpus:,} get {_percent(less)} less done than {smaller.gpus:,}, held "
+                f"back by {larger.bottleneck}."
+            )
+    if not pairs:
+        yield "One size tells nothing of scaling: name more with --gpus."
+        return
+    last = sizes[-1]
+    if last.efficiency > 1 - NOTHING:
+        yield f"It scales linearly up to {last.gpus:,} GPUs: the step takes no longer there than on {sizes[0].gpus:,}."
+        return
+    smaller, larger = max(pairs, key=lambda pair: pair[0].efficiency - pair[1].efficiency)
+    yield (
+        f"{last.gpus:,} GPUs reach {_percent(last.efficiency)} of linear. Most is lost from {smaller.gpus:,} to "
+        f"{larger.gpus:,}: a step of {format_time(smaller.step_s)} becomes one of {format_time(larger.step_s)}, held "
+        f"back by {larger.bottleneck}."
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")

@@ -1,0 +1,81 @@
+"""Sweeps, scaling, curves and sensitivity as a person types them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import STUDY, Command
+
+SWEPT = STUDY.replace("link: 400 Gb/s\n    switch: sn5400", "link: [100 Gb/s, 400 Gb/s]\n    switch: sn5400")
+
+
+@pytest.fixture
+def swept(eastwest: Command, tmp_path: Path) -> Command:
+    (tmp_path / "swept.yaml").write_text(SWEPT)
+    return eastwest
+
+
+def test_a_sweep_has_a_table_with_what_varies_first(swept: Command) -> None:
+    said = swept("study", "swept.yaml", "--where", "fabric=two")
+    assert said.code == 0
+    heads = next(line for line in said.out.splitlines() if "exposed" in line)
+    assert heads.split()[:2] == ["link", "step"]
+    assert "link 400 Gb/s" in said.out
+
+
+def test_conditions_choose_what_is_run(swept: Command) -> None:
+    results = json.loads(swept("study", "swept.yaml", "--json", "-w", "link>=200 Gb/s,fabric=two").out)["results"]
+    assert [(each["fabric"], each["parameters"]) for each in results] == [("two", {"link": 400e9})]
+
+
+def test_a_sweep_s_report_draws_its_lines(swept: Command, tmp_path: Path) -> None:
+    swept("study", "swept.yaml", "--where", "fabric=two", "--out", "found")
+    page = (tmp_path / "found" / "report.html").read_text()
+    assert "job over link" in page
+    assert "two, link 100 Gb/s" in page
+
+
+def test_scaling_is_told_for_each_size(eastwest: Command) -> None:
+    asked = ("scaling", "small.yaml", "--fabric", "two", "--workload", "job")
+    assert "of linear" in eastwest(*asked).out or "scales linearly" in eastwest(*asked).out
+    (curve,) = json.loads(eastwest(*asked, "--gpus", "8..32", "--json").out)["curves"]
+    assert [size["gpus"] for size in curve["sizes"]] == [8, 16, 32]
+
+
+def test_a_curve_has_nccl_tests_columns(eastwest: Command) -> None:
+    asked = ("curve", "small.yaml", "--fabric", "one", "--sizes", "1MiB..4MiB")
+    said = eastwest(*asked)
+    assert said.code == 0
+    assert {"size", "time", "algbw", "busbw"} <= set(said.out.split())
+    points = json.loads(eastwest(*asked, "--json").out)["points"]
+    assert [point["size_bytes"] for point in points] == [2**20, 2**21, 2**22]
+
+
+def test_sensitivity_is_a_table_of_resources(eastwest: Command) -> None:
+    asked = ("sensitivity", "small.yaml", "--fabric", "two", "--workload", "job")
+    assert "GPU compute" in eastwest(*asked).out
+    gains = json.loads(eastwest(*asked, "--json").out)["gains"]
+    assert [each["gain"] for each in gains] == sorted((each["gain"] for each in gains), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "remedy"),
+    [
+        (("study", "swept.yaml", "--where", "lnk=3"), "did you mean 'link'?"),
+        (("fabric", "swept.yaml", "--fabric", "two"), "name one of two.link-100Gbps, two.link-400Gbps"),
+        (("scaling", "small.yaml", "-f", "two", "-w", "jbo"), "did you mean 'job'?"),
+        (("scaling", "small.yaml", "-f", "two", "-w", "job", "--gpus", "64"), "as in 64..4096"),
+        (("scaling", "small.yaml", "-f", "two", "-w", "job", "--gpus", "few..many"), "two whole numbers"),
+        (("curve", "small.yaml", "-f", "one", "-c", "all-redcue"), "did you mean 'all-reduce'?"),
+        (("curve", "small.yaml", "-f", "one", "--sizes", "4 GB..1 GB"), "from small to large"),
+        (("curve", "small.yaml", "-f", "one", "--sizes", "1..2"), "has no unit"),
+        (("curve", "swept.yaml", "-f", "two"), "choose one by link with --where"),
+        (("sensitivity", "swept.yaml", "-f", "two", "-w", "job"), "choose one by link with --where"),
+        (("sensitivity", "small.yaml", "-f", "tow", "-w", "job"), "did you mean 'two'?"),
+    ],
+)
+def test_mistakes_are_told_with_their_remedy(swept: Command, arguments: tuple[str, ...], remedy: str) -> None:
+    said = swept(*arguments)
+    assert said.code == 2
+    assert remedy in said.err
+    assert said.out == ""
