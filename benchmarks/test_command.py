@@ -21,3 +21,34 @@ def test_help(benchmark: BenchmarkFixture) -> None:
 @pytest.mark.parametrize("arguments", [("--json",), ("--json", "--fidelity", "ideal")], ids=["fluid", "ideal"])
 def test_bundled_study(benchmark: BenchmarkFixture, arguments: tuple[str, ...]) -> None:
     assert benchmark.pedantic(run, args=("study", "pune-1024", *arguments), rounds=3) == 0
+
+
+THOUSAND = """\
+name: thousand
+clusters: {pod: {server: hgx-h100, servers: [2, 4, 8]}}
+fabrics:
+  one:
+    shape: [leaf-spine, rail-optimized]
+    technology: rocev2
+    link: [100 Gb/s, 200 Gb/s, 400 Gb/s]
+    switch: sn5400
+    servers_per_unit: 2
+    qps: [1, 4]
+    oversubscription: ["1:1", "2:1"]
+    balancing: [ecmp, spray]
+workloads:
+  job:
+    kind: operations
+    operations:
+      - {name: forward, compute: 10 ms}
+      - {name: experts, collective: all-to-all, bytes: [16 MB, 256 MB], after: [forward]}
+      - {name: gradients, collective: all-reduce, bytes: [100 MB, 1 GB], after: [experts]}
+placements: [packed, scattered]
+"""
+
+
+def test_sweep_of_a_thousand_small_studies(benchmark: BenchmarkFixture, tmp_path: Path) -> None:
+    """1,152 combinations of 16 to 64 GPUs."""
+    (tmp_path / "thousand.yaml").write_text(THOUSAND)
+    asked = ("study", str(tmp_path / "thousand.yaml"), "--json")
+    assert benchmark.pedantic(run, args=asked, rounds=1) == 0
