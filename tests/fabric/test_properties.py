@@ -17,21 +17,22 @@ RATES = (100e9, 200e9, 400e9)
 @st.composite
 def plans(draw):
     gpus, nics = draw(st.sampled_from([(1, 1), (2, 2), (4, 4), (4, 2), (2, 4), (3, 3)]))
-    nic = Nic("nic", ("rocev2",), 400e9, RATES, 256e9, 1e-6, False, "go-back-n", 25.0)
+    nic = Nic("nic", ("rocev2",), 400e9, RATES, 256e9, 1e-6, False, "go-back-n", 25.0, max_planes=2)
     gpu = Gpu("gpu", 1.0, 1.0, 1.0, 900e9, 0.8, 1e-6, 256e9, 0.9, 1e-6, 1.0)
     switch = Switch("switch", ("rocev2",), draw(st.integers(4, 24)), 400e9, RATES, 1, 4, 64, 1e-6, 1.0)
     link_bps = draw(st.sampled_from(RATES))
     return FabricPlan(
         name="random",
-        shape=draw(st.sampled_from(["single-switch", "leaf-spine", "fat-tree", "rail-optimized"])),
+        shape=draw(st.sampled_from(["single-switch", "leaf-spine", "fat-tree", "rail-optimized", "rail-only"])),
         servers=draw(st.integers(1, 60)),
-        server=Server("server", gpu, gpus, nics, nic, 1.0),
+        server=Server("server", gpu, gpus, nics, nic, 1.0, nvlink_domain_servers=draw(st.sampled_from([1, 1, 3]))),
         nic=nic,
         link_layer=LinkLayer("rocev2", 4096, 0.96, 5e-9),
         link_bps=link_bps,
         uplink_bps=draw(st.sampled_from([None, *RATES])),
         switches={"leaf": switch},
         breakout=draw(st.sampled_from([{}, {"leaf": 2, "spine": 2}] if link_bps < 400e9 else [{}])),
+        planes=draw(st.sampled_from([1, 1, 2])),
         servers_per_unit=draw(st.none() | st.integers(1, 12)),
         oversubscription={
             "leaf": draw(st.sampled_from([0.5, 1.0, 1.5, 3.0])),
@@ -88,10 +89,10 @@ def test_uplinks_spread_evenly(fabric):
 
 @given(fabrics())
 @settings(deadline=None)
-def test_every_nic_has_one_cable(fabric):
+def test_every_nic_has_one_cable_a_plane(fabric):
     nics = fabric.nodes.filter(pl.col("kind") == "nic")["node"].to_list()
     links = fabric.links.filter(pl.col("tier") == "nic-leaf")["src"].to_list()
-    assert sorted(links) == nics
+    assert sorted(links) == sorted(nics * fabric.plan["planes"])
 
 
 @given(fabrics())
@@ -119,10 +120,13 @@ def test_summary_agrees_with_the_tables(fabric):
     switches = (fabric.nodes["kind"] == "switch").sum()
     assert counts["switches_total"] == switches
     assert counts["cables_total"] == len(fabric.cables)
-    assert counts["cables"]["server-leaf"] == counts["nics"]
+    assert counts["cables"]["server-leaf"] == counts["nics"] * counts["planes"]
     of_switches = np.isin(fabric.ports["node"], fabric.nodes.filter(pl.col("kind") == "switch")["node"])
     assert sum(tier["total"] for tier in counts["ports"].values()) == of_switches.sum()
-    assert sum(tier["used"] for tier in counts["ports"].values()) == 2 * len(fabric.cables) - counts["nics"]
+    assert (
+        sum(tier["used"] for tier in counts["ports"].values())
+        == 2 * len(fabric.cables) - counts["nics"] * counts["planes"]
+    )
     assert counts["bisection_bps"] <= counts["nics"] * fabric.plan["link_bps"] / 2
 
 

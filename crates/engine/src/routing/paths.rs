@@ -91,8 +91,11 @@ impl Paths {
     /// Where the links of a switch that lead nearer to an attachment stand in `candidates`; empty on arrival and where
     /// nothing leads there.
     pub fn nearer(&self, switch: u32, attachment: u32) -> Range<usize> {
-        let set = self.set[switch as usize * self.attachments.len() + attachment as usize] as usize;
-        self.set_start[set] as usize..self.set_start[set + 1] as usize
+        self.members(self.set[switch as usize * self.attachments.len() + attachment as usize])
+    }
+
+    fn members(&self, set: u32) -> Range<usize> {
+        self.set_start[set as usize] as usize..self.set_start[set as usize + 1] as usize
     }
 
     /// Every distinct candidate set, as ranges of `candidates`.
@@ -105,6 +108,7 @@ impl Paths {
         let mut found = Vec::new();
         for (switch, hops_out) in out.iter().enumerate() {
             known.clear();
+            let mut last = 0; // neighbours mostly share a set: comparing with it is cheaper than hashing
             for attachment in 0..self.attachments.len() as u32 {
                 let here = self.hops(switch as u32, attachment);
                 found.clear();
@@ -113,6 +117,8 @@ impl Paths {
                 }
                 let set = if found.is_empty() {
                     0
+                } else if self.candidates[self.members(last)] == found[..] {
+                    last
                 } else if let Some(&set) = known.get(&found) {
                     set
                 } else {
@@ -122,6 +128,7 @@ impl Paths {
                     known.insert(found.clone(), set);
                     set
                 };
+                last = if set == 0 { last } else { set };
                 self.set.push(set);
             }
         }
