@@ -96,7 +96,7 @@ def test_rates_need_a_queue_pair(small):
     ("gpus", "message"),
     [
         (lambda gpus: gpus[:4], "32 ranks but 4 GPUs"),
-        (lambda gpus: np.where(gpus == gpus[5], gpus[4], gpus), "ranks 4 and 5 are both on node"),
+        (lambda gpus: np.where(gpus == gpus[5], gpus[4], gpus), "ranks 4 and 5 are both on server-0/gpu-4"),
         (lambda gpus: gpus + 8, "is no GPU"),
         (lambda gpus: gpus + 10**6, "is on node 1000000 but there are"),
     ],

@@ -114,3 +114,11 @@ def test_a_fabric_is_listed_by_tier_and_pair_of_tiers():
     assert "core" not in text
     assert "leaf to spine      256" in text
     assert "As built: oversubscribed 4:1 at the leaf." in text
+
+
+def test_domains_larger_than_a_server_and_planes_are_told_where_there_are_any():
+    plain = make_summary("roce-400g-4to1", spines=4)
+    assert "1,024 NICs" in printed(report.fabric_table(plain))
+    assert "plane" not in printed(report.fabric_table(plain))
+    racks = {**plain, "nvlink_domains": 8, "planes": 2}
+    assert "1,024 NICs, 8 NVLink domains, 2 planes" in printed(report.fabric_table(racks))
