@@ -102,6 +102,21 @@ fn of_demands_done_at_once_the_one_that_froze_first_counts() {
     assert_eq!(run(&case, 0.0).0, [1.0, 1.0, 3.0]);
 }
 
+#[test]
+fn a_light_demand_that_a_heavy_one_leaves_gets_all_to_nine_digits() {
+    // Link 0 holds both. What subtracting the heavy one's weight from the sum of both has left must not count. Ten more
+    // that hardly move make up most of the component, so that not all rates are computed anew.
+    let mut case = Case { capacity: vec![1.0, 9.0], flows: Vec::new() };
+    case.flows.push(Flow { weight: 1e9, ..flow(0, 1, 1.0) });
+    case.flows.push(Flow { weight: 1e-3, ..flow(0, 1, 0.5) });
+    for own in 2..12 {
+        case.capacity.push(1e-12);
+        case.flows.push(flow(own, 1, 1e-11));
+    }
+    let finished = run(&case, 0.0).0;
+    assert!(near(finished[0], 1.0, 1e-9) && near(finished[1], 1.5, 1e-9), "{finished:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 

@@ -71,6 +71,21 @@ fn completions_are_rounded_up_to_a_picosecond() {
 }
 
 #[test]
+fn what_would_take_longer_than_the_clock_can_count_is_never_done() {
+    let mut fluid = Fluid::new(vec![1e-12], 0.0);
+    fluid.add(one(&[(0, 1.0)], 1.0, 0), 0);
+    assert_eq!(fluid.next(), None);
+}
+
+#[test]
+fn what_rounding_adds_to_a_span_costs_no_picosecond() {
+    // 0.1 + 0.2 bytes are a little more than 0.3.
+    let mut fluid = Fluid::new(vec![0.1], 0.0);
+    fluid.add(one(&[(0, 1.0)], 0.1 + 0.2, 0), 0);
+    assert_eq!(fluid.next(), Some(3 * SECOND));
+}
+
+#[test]
 fn like_demands_finish_in_one_event() {
     // 49 share a link whose rate has no exact share; each also has a link of its own.
     let mut demands = Demands::default();
@@ -254,6 +269,21 @@ fn survivors_change_as_late_as_the_largest_shift_of_a_batch() {
     let error = error_of(&[0.5, 0.5, 3.0, 0.25, 100.0], 0.1, &flows);
     let shift = (0.2 + 2.0 / 3.0) / 2.0;
     assert!(near(error, shift / (3.0 - shift), 1e-9), "{error}");
+}
+
+#[test]
+fn an_arrival_ends_the_wait_of_a_batch_and_its_survivors_err_by_that() {
+    // As before, but at 100 and 102 s, and the first is told at 101 s when another demand comes: the third has then
+    // missed a change from 2 to 2.5 B/s for 1 s. It is done after 14 s, at 3 B/s.
+    let flows: [Timed; 4] = [
+        (0, &[(0, 1.0), (2, 1.0)], 1.0, 50.0),
+        (0, &[(1, 1.0), (2, 1.0)], 1.0, 51.0),
+        (90, &[(2, 1.0), (3, 1.0)], 1.0, 30.5),
+        (101, &[(3, 1.0), (4, 1.0)], 1.0, 1.0),
+    ];
+    let error = error_of(&[0.5, 0.5, 3.0, 100.0, 1e-3], 0.14, &flows);
+    let shift = 0.5 / 3.0;
+    assert!(near(error, shift / (14.0 - shift), 1e-9), "{error}");
 }
 
 /// When demands of 100 and 101 s end that a third makes one component, and another, of any start and span.

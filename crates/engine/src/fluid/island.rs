@@ -210,22 +210,24 @@ impl Island {
     pub(super) fn plan(&mut self, tolerance: f64) {
         self.members.clear();
         self.next = Picoseconds::MAX;
-        let Some(first) = self.take(Picoseconds::MAX - 1) else { return };
+        let Some(first) = self.take(Picoseconds::MAX) else { return };
         self.first = first.time;
         let until = (first.time - self.flights[first.flight as usize].since) as f64;
-        while self.take(self.first + (until * SAME) as Picoseconds).is_some() {}
+        while self.take(self.first.saturating_add((until * SAME) as Picoseconds)).is_some() {}
         self.first_same = self.next;
         if tolerance > 0.0 && self.filling.would_change(self.place, |f| self.flights[f as usize].end <= self.next) {
             // All spans are at least the shortest seen, and at least what has passed since the latest start.
             let span = self.shortest.max(self.first - self.youngest);
-            while self.take(self.first + (span as f64 * tolerance) as Picoseconds).is_some() {}
+            while self.take(self.first.saturating_add((span as f64 * tolerance) as Picoseconds)).is_some() {}
         }
     }
 
-    /// Makes the next flight a member of the event, if it is due by a time.
+    /// Makes the next flight a member of the event, if it is due by a time before the end of time.
     fn take(&mut self, until: Picoseconds) -> Option<Due> {
         let flights = &self.flights;
-        let due = self.completions.take(until, |due| flights[due.flight as usize].stamp == due.stamp)?;
+        let due = self
+            .completions
+            .take(until.min(Picoseconds::MAX - 1), |due| flights[due.flight as usize].stamp == due.stamp)?;
         let place = self.filling.place(due.flight);
         self.place = if self.members.is_empty() { place } else { self.place.min(place) };
         self.next = due.time;
@@ -265,8 +267,8 @@ fn seconds(span: Picoseconds) -> f64 {
     span as f64 / PS_PER_S
 }
 
-/// Whole picoseconds that hold a span; the end of time if it is infinite.
+/// Whole picoseconds that hold a span; the end of time if nothing does.
 fn whole(span: f64) -> Picoseconds {
     let below = span as Picoseconds;
-    below + Picoseconds::from(span - below as f64 > span * ROUNDING)
+    below.saturating_add(Picoseconds::from(span - below as f64 > span * ROUNDING))
 }
