@@ -88,7 +88,7 @@ def page(result: StudyResult) -> str:
             if name in FIDELITIES
         ],
         draws=max((row.draws for row in result.rows), default=1),
-        batching_error=max((row.batching_error for row in result.rows), default=0.0),
+        batching_error=_largest([row.batching_error for row in result.rows]),
         prices=sorted(_prices(result)),
         legend=charts.seen_parts(result.rows),
         heat_steps=HEAT,
@@ -194,3 +194,9 @@ def _facts(summary: dict[str, Any]) -> str:
             figures.count(spare, "spare port"),
         ]
     )
+
+
+def _largest(errors: list[float | None]) -> float | None:
+    """The largest of errors; None where one of them is not known."""
+    known = [error for error in errors if error is not None]
+    return max(known, default=0.0) if len(known) == len(errors) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,5 +67,9 @@ def row(case: Case, network: Network, step: Step, carriage: Carriage, run: Run, 
         tiers=load.by_tier(network, run),
         cost=cost.of_idleness(step.ranks, idle_share, gpu_hour.amount, gpu_hour.currency),
         draws=len(run.step_s),
-        batching_error=float(run.batching_error.max()),
+        batching_error=_bounded(float(run.batching_error.max())),
     )
+
+
+def _bounded(error: float) -> float | None:
+    return error if math.isfinite(error) else None

@@ -54,7 +54,8 @@ class Row:
 
     Plain figures are the median over hash seeds, `_p95` the 95th percentile; `draws` counts the seeds. `closeness` is
     ideal over actual communication: 1 where the fabric costs nothing. `batching_error` is the largest relative error
-    that taking completions together can have caused, as far as the engine bounds it.
+    that taking completions together can have caused, as far as the engine bounds it; None where its bound says
+    nothing, as for very uneven transfers.
     """
 
     fabric: str
@@ -79,7 +80,7 @@ class Row:
     tiers: tuple[TierLoad, ...]
     cost: Cost
     draws: int
-    batching_error: float = 0.0
+    batching_error: float | None = 0.0
     parameters: tuple[Parameter, ...] = ()
 
 
