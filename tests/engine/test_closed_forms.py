@@ -118,6 +118,16 @@ def test_an_all_to_all_keeps_inside_what_is_for_the_same_server(servers, gpus, l
 
 
 @cases
+@given(st.integers(2, 8), st.sampled_from([2, 4, 8]), links, nvlinks, sizes)
+def test_pxn_fills_each_nic_with_its_rails_part_or_nvlink(servers, gpus, link_bps, nvlink_bps, size):
+    """A NIC sends its server's data for one rail: (n-g)/n B; a GPU passes on all that is for other local indices."""
+    on, n = network(servers, gpus, link_bps, nvlink_bps), servers * gpus
+    inside = (gpus - 1) / gpus * size / rate(on, "gpu-nvlink")
+    outside = (n - gpus) / n * size / rate(on, "nic-leaf")
+    assert seconds(on, "all-to-all", "pxn", size) == pytest.approx(max(inside, outside), rel=WITHIN)
+
+
+@cases
 @given(st.integers(2, 8), links, st.integers(0, 2**32))
 def test_an_uneven_all_to_all_of_one_sender_takes_what_it_sends(servers, link_bps, seed):
     on = network(servers, 1, link_bps)

@@ -44,7 +44,7 @@ def send(*pairs):
         (collective(bytes=1e30), "operation 'it': its 1e30 bytes are more than 1e15"),
         (send([0, 1, 2]), r"pairs of shape \(1, 3\), not \(n, 2\)"),
         (collective(algorithm="tree"), "unknown algorithm 'tree'"),
-        (collective(kind="all-to-all"), "an all-to-all is direct"),
+        (collective(kind="all-to-all"), "an all-to-all is direct or by PXN"),
         (collective(kind="all-to-all", algorithm="direct", matrix=np.ones((3, 3))), "9 entries but its group of 32"),
         (send([0, 99]), "rank 99 but there are 32"),
         (send([3, 3]), "rank 3 sends to itself"),

@@ -51,6 +51,7 @@ fn algorithm(word: &str) -> PyResult<Algorithm> {
         "ring" => Algorithm::Ring,
         "rail-ring" => Algorithm::RailRing,
         "direct" => Algorithm::Direct,
+        "pxn" => Algorithm::Pxn,
         "hierarchical-staged" => Algorithm::HierarchicalStaged,
         "hierarchical-pipelined" => Algorithm::HierarchicalPipelined,
         _ => return Err(unknown("algorithm", word)),

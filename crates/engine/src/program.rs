@@ -78,6 +78,9 @@ pub enum Algorithm {
     RailRing,
     /// Every rank sends straight to every other that needs its data.
     Direct,
+    /// All-to-all that first passes data over NVLink to the sender's neighbour on the receiver's rail, as NCCL's PXN does,
+    /// and sends it from that GPU's NIC.
+    Pxn,
     /// Reduce inside each server over NVLink, between servers on the rails, and share inside again; phases add up.
     HierarchicalStaged,
     /// The same phases, pipelined: the slowest rules.

@@ -52,11 +52,12 @@ fn network() -> impl Strategy<Value = (bool, LeafSpine)> {
 /// A collective over some of the ranks in any order; over all of them where servers must be full.
 fn job(ranks: u32) -> impl Strategy<Value = (Vec<u32>, Collective)> {
     let what = (prop::sample::select(KINDS.to_vec()), prop::sample::select(ALGORITHMS.to_vec()));
-    let carriage = (1u32..4, any::<bool>());
+    let carriage = (1u32..4, any::<bool>(), any::<bool>());
     let order = Just((0..ranks).collect::<Vec<_>>()).prop_shuffle();
     (what, carriage, 1u32..4, 1e8f64..1e9, order, 2..=ranks as usize).prop_map(
-        |((kind, algorithm), (qps, in_turns), channels, bytes, order, size)| {
-            let algorithm = if kind == Kind::AllToAll { Algorithm::Direct } else { algorithm };
+        |((kind, algorithm), (qps, in_turns, by_pxn), channels, bytes, order, size)| {
+            let exchange = if by_pxn { Algorithm::Pxn } else { Algorithm::Direct };
+            let algorithm = if kind == Kind::AllToAll { exchange } else { algorithm };
             let is_full = matches!(algorithm, Algorithm::HierarchicalStaged | Algorithm::HierarchicalPipelined);
             let group = order[..if is_full { order.len() } else { size }].to_vec();
             let qp_use = if in_turns { QpUse::RoundRobin } else { QpUse::Split };
@@ -109,7 +110,7 @@ fn both(case: &Case) -> Vec<(f64, f64)> {
 fn slices(collective: &Collective, ranks: usize) -> u32 {
     match (collective.kind, collective.algorithm) {
         (Kind::Broadcast, _) => 200 * ranks as u32,
-        (_, Algorithm::HierarchicalPipelined) => 80 * WINDOW,
+        (_, Algorithm::HierarchicalPipelined | Algorithm::Pxn) => 80 * WINDOW,
         _ => 20 * WINDOW,
     }
 }

@@ -6,7 +6,7 @@
 mod programs;
 mod shapes;
 
-use eastwest_engine::program::Algorithm::{Direct, HierarchicalPipelined, HierarchicalStaged, RailRing, Ring};
+use eastwest_engine::program::Algorithm::{Direct, HierarchicalPipelined, HierarchicalStaged, Pxn, RailRing, Ring};
 use eastwest_engine::program::Kind::{AllGather, AllReduce, AllToAll, Broadcast, ReduceScatter};
 use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, QpUse};
 use programs::{SPRAYED, collective, outcome, over};
@@ -25,6 +25,18 @@ fn roomy(servers: u32, gpus: u32, rate: f64) -> Network {
         rate,
     };
     without_latency(leaf_spine(size))
+}
+
+/// Rail leaves that no spine joins.
+fn rails_apart(servers: u32, rails: u32, rate: f64) -> Network {
+    rail_optimized(LeafSpine {
+        leaves: rails,
+        servers_per_leaf: servers,
+        gpus_per_server: rails,
+        spines: 0,
+        links_per_pair: 1,
+        rate,
+    })
 }
 
 fn without_latency(network: Network) -> Network {
@@ -142,6 +154,50 @@ proptest! {
         let found = seconds(&roomy(servers, g, rate), collective(AllToAll, Direct, bytes, 1), group);
         let (inside, outside) = (f64::from(g - 1) / n, (n - f64::from(g)) / n);
         assert_close(found, (outside * bytes / rate).max(inside * bytes / NVLINK))?;
+    }
+
+    #[test]
+    fn pxn_fills_each_nic_with_its_rails_part_or_nvlink_with_the_detours(
+        units in 1u32..3, servers_per_leaf in 1u32..4, g in 2u32..5, rate in 10e9..190e9, bytes in BYTES
+    ) {
+        let servers = units * servers_per_leaf;
+        let (group, n) = ((0..servers * g).collect(), f64::from(servers * g));
+        let network = without_latency(rail_optimized(LeafSpine {
+            leaves: units * g,
+            servers_per_leaf,
+            gpus_per_server: g,
+            spines: servers_per_leaf * g,
+            links_per_pair: 1,
+            rate,
+        }));
+        let found = seconds(&network, collective(AllToAll, Pxn, bytes, 1), group);
+        let (inside, outside) = (f64::from(g - 1) / f64::from(g), (n - f64::from(g)) / n);
+        assert_close(found, (outside * bytes / rate).max(inside * bytes / NVLINK))?;
+    }
+
+    #[test]
+    fn pxn_needs_no_spine_between_rails(
+        servers in 2u32..6, g in 2u32..5, rate in 10e9..190e9, matrix in prop::collection::vec(1e6f64..1e9, 400)
+    ) {
+        // Rails that never meet: one sender whose server relays to every rail at once.
+        let n = (servers * g) as usize;
+        let network = without_latency(rails_apart(servers, g, rate));
+        let all: Vec<u32> = (0..n as u32).collect();
+        let one_sender: Vec<f64> =
+            (0..n * n).map(|at| if at < n && at >= g as usize { matrix[at] } else { 0.0 }).collect();
+        let what = |algorithm| Collective { matrix: Some(one_sender.clone()), ..collective(AllToAll, algorithm, 0.0, 1) };
+        let straight = over(1, vec![all.clone()], what(Direct), &[]);
+        prop_assert!(outcome(&network.graph, &network.gpus, vec![straight], &SPRAYED).is_err());
+        let to_rail = |rail: usize| (g as usize + rail..n).step_by(g as usize).map(|to| matrix[to]).sum::<f64>();
+        let detours: f64 = (1..g as usize).map(to_rail).sum();
+        let busiest = (0..g as usize).map(to_rail).fold(0.0, f64::max) / rate;
+        let found = seconds(&network, what(Pxn), all);
+        // Where all rails together outrun the sender's NVLink, it may hold back some and then others; else nothing else does.
+        let least = busiest.max(detours / NVLINK);
+        prop_assert!(found >= least * 0.999, "found {found} s, at least {least} s");
+        if f64::from(g - 1) * rate <= NVLINK {
+            assert_close(found, least)?;
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod shapes;
 
 use eastwest_engine::Error;
 use eastwest_engine::lower::{self, ChunkGraph, Phase, WINDOW};
-use eastwest_engine::program::Algorithm::{Direct, HierarchicalPipelined, HierarchicalStaged, RailRing, Ring};
+use eastwest_engine::program::Algorithm::{Direct, HierarchicalPipelined, HierarchicalStaged, Pxn, RailRing, Ring};
 use eastwest_engine::program::Kind::{AllGather, AllReduce, AllToAll, Broadcast, ReduceScatter};
 use eastwest_engine::program::{Carriage, Collective, QpUse};
 use eastwest_engine::routing::{Balancing, Router, Topology};
@@ -162,11 +162,39 @@ fn a_hierarchy_needs_servers_of_equal_size() {
 }
 
 #[test]
-fn an_all_to_all_is_direct() {
+fn an_all_to_all_is_direct_or_by_pxn() {
     for algorithm in [Ring, RailRing, HierarchicalStaged, HierarchicalPipelined] {
         let cause = cause(lowered(&network(2, 2), &collective(AllToAll, algorithm, 1e6, 1), &[0, 1, 2, 3]));
-        assert!(cause.contains("all-to-all is direct"), "{cause}");
+        assert!(cause.contains("all-to-all is direct or by PXN"), "{cause}");
     }
+}
+
+#[test]
+fn pxn_is_for_an_all_to_all() {
+    for kind in [AllReduce, AllGather, ReduceScatter, Broadcast] {
+        let cause = cause(lowered(&network(2, 2), &collective(kind, Pxn, 1e6, 1), &[0, 1, 2, 3]));
+        assert!(cause.contains("PXN is for an all-to-all"), "{cause}");
+    }
+}
+
+#[test]
+fn pxn_leaves_by_the_nic_of_the_receivers_rail() {
+    let network = network(2, 2);
+    let one = |from: usize, to: usize| (0..16).map(|at| if at == from * 4 + to { 1e6 } else { 0.0 }).collect();
+    let sent_by = |matrix, group: &[u32]| {
+        let what = Collective { matrix: Some(matrix), ..collective(AllToAll, Pxn, 0.0, 1) };
+        let phases = lowered(&network, &what, group).unwrap();
+        assert_eq!(phases[0].demands.len(), 1);
+        network.nics.iter().map(|&nic| on_link(&network, &phases[0], 0, nic, leaf(&network))).collect::<Vec<_>>()
+    };
+    assert_eq!(sent_by(one(0, 3), &[0, 1, 2, 3]), [0.0, 1.0, 0.0, 0.0], "rank 1 sends for rank 0");
+    assert_eq!(sent_by(one(0, 2), &[0, 1, 2, 3]), [1.0, 0.0, 0.0, 0.0], "one rail needs no relay");
+    assert_eq!(sent_by(one(0, 1), &[0, 1, 2, 3]), [0.0; 4], "a server's own ranks have NVLink");
+    assert_eq!(
+        sent_by(vec![0.0, 1e6, 0.0, 0.0], &[0, 3]),
+        [1.0, 0.0, 0.0, 0.0],
+        "no rank of the group is there to relay"
+    );
 }
 
 #[test]

@@ -136,8 +136,10 @@ def default_channels(algorithm: Algorithm) -> int:
 
 
 def _check_algorithm(kind: CollectiveKind, algorithm: Algorithm | None) -> None:
-    if kind == "all-to-all" and algorithm not in (None, "direct"):
-        raise refuse(f"an all-to-all goes direct, not by {algorithm}", at="algorithm")
+    if kind == "all-to-all" and algorithm not in (None, "direct", "pxn"):
+        raise refuse(f"an all-to-all goes direct or by pxn, not by {algorithm}", at="algorithm")
+    if kind != "all-to-all" and algorithm == "pxn":
+        raise refuse(f"pxn is for an all-to-all, not for {kind}", at="algorithm")
 
 
 class Collective(Entry):

@@ -74,24 +74,28 @@ def _other_gpus(study: Study, remarks: Sequence[Remark]) -> list[str]:
 
 
 def _straight(study: Study, remarks: Sequence[Remark]) -> list[str]:
-    """All-to-alls over rails, which NCCL can send another way."""
+    """Direct all-to-alls over rails, which NCCL would send another way."""
     direct = {
         study.base("workloads", case.workload): None
         for case in (remark.case for remark in remarks)
         if study.fabrics[case.fabric].shape in RAILED and _goes_straight(study.workloads[case.workload])
     }
     return [
-        f"{name}: every GPU sends through its own NIC. NCCL can first pass data over NVLink to the GPU on the "
-        f"receiver's rail (PXN), which keeps more of it below the spine; that is not modelled."
+        f"{name}: every GPU sends through its own NIC. Try algorithm: pxn, which first passes data over NVLink to the "
+        f"GPU on the receiver's rail, as NCCL does, and keeps more of it below the spine."
         for name in direct
     ]
 
 
 def _goes_straight(asked: Measured | Operations) -> bool:
-    """Whether a workload has an all-to-all."""
+    """Whether a workload has an all-to-all that is direct."""
     if isinstance(asked, Measured):
-        return asked.collective.kind == "all-to-all"
-    return any(isinstance(each, CollectiveOperation) and each.collective == "all-to-all" for each in asked.operations)
+        return (asked.collective.kind, asked.collective.resolved_algorithm) == ("all-to-all", "direct")
+    return any(
+        (each.collective, each.resolved_algorithm) == ("all-to-all", "direct")
+        for each in asked.operations
+        if isinstance(each, CollectiveOperation)
+    )
 
 
 def _crossings(rows: Sequence[Row], remarks: Sequence[Remark]) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 CollectiveKind = Literal["all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast"]
-Algorithm = Literal["ring", "rail-ring", "direct", "hierarchical-staged", "hierarchical-pipelined"]
+Algorithm = Literal["ring", "rail-ring", "direct", "pxn", "hierarchical-staged", "hierarchical-pipelined"]
 Groups = tuple[npt.NDArray[np.uint32], ...]
 
 

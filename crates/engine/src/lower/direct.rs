@@ -6,23 +6,34 @@ use crate::program::{Collective, Kind};
 
 /// Describes a direct collective; an all-reduce is a reduce-scatter and then, once that has ended, an all-gather.
 pub(super) fn describe(collective: &Collective, group: &[u32], emit: &mut Emit) -> Result<()> {
-    let n = group.len();
-    let part = collective.bytes / n as f64;
     let phases = if collective.kind == Kind::AllReduce { 2 } else { 1 };
-    let senders = if collective.kind == Kind::Broadcast { 1 } else { n };
     let mut strand = Strand::default();
     for phase in 0..phases {
-        for from in 0..senders {
-            for to in (0..n).filter(|&to| to != from) {
-                let bytes = match (&collective.matrix, collective.kind) {
-                    (Some(matrix), _) => matrix[from * n + to],
-                    (None, Kind::Broadcast) => collective.bytes,
-                    (None, _) => part,
-                };
-                pair(&mut strand, Edge { from: group[from], to: group[to], bytes }, collective.channels);
-                if bytes > 0.0 {
-                    emit(phase, &strand)?;
-                }
+        exchange(collective, group.len(), &mut |from, to, bytes| {
+            pair(&mut strand, Edge { from: group[from], to: group[to], bytes }, collective.channels);
+            emit(phase, &strand)
+        })?;
+    }
+    Ok(())
+}
+
+/// Names each pair of a group of `n` that has something to exchange: sender and receiver, as positions in the group, and
+/// bytes.
+pub(super) fn exchange(
+    collective: &Collective,
+    n: usize,
+    each: &mut dyn FnMut(usize, usize, f64) -> Result<()>,
+) -> Result<()> {
+    let senders = if collective.kind == Kind::Broadcast { 1 } else { n };
+    for from in 0..senders {
+        for to in (0..n).filter(|&to| to != from) {
+            let bytes = match (&collective.matrix, collective.kind) {
+                (Some(matrix), _) => matrix[from * n + to],
+                (None, Kind::Broadcast) => collective.bytes,
+                (None, _) => collective.bytes / n as f64,
+            };
+            if bytes > 0.0 {
+                each(from, to, bytes)?;
             }
         }
     }

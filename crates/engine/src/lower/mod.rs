@@ -11,7 +11,11 @@
 //! | all-gather     | `(n-1)/n B / C`                   | `(n-1)/n B / C`  | `(g-1)/g B / N`      | `(m-1)/m B/g / C`  |
 //! | reduce-scatter | `(n-1)/n B / C`                   | `(n-1)/n B / C`  | `(g-1)/g B / N`      | `(m-1)/m B/g / C`  |
 //! | broadcast      | `B / C`                           | `(n-1) B / C`    | `2(g-1)/g B / N`     | `B/g / C`          |
-//! | all-to-all     | direct only                       | `(n-1)/n B / C`  | direct only          | direct only        |
+//! | all-to-all     | direct or PXN                     | `(n-1)/n B / C`  | direct or PXN        | direct or PXN      |
+//!
+//! An all-to-all by PXN of `m` full servers takes the longer of `(n-g)/n B / C` through each NIC, which sends for its
+//! server's ranks to its own rail, and `(g-1)/g B / N` over NVLink: a GPU sends `(g-1)/n B` to its neighbours for
+//! themselves and `(m-1)(g-1)/n B` for their rails.
 //!
 //! Rings and direct exchange are given for ranks that each sit in a server of their own; ranks that share servers send
 //! less through their NICs. A rail ring leaves a server once a channel, so that channels in a multiple of `g` use all
@@ -22,6 +26,7 @@ mod chunks;
 mod demands;
 mod direct;
 mod hierarchical;
+mod pxn;
 mod queue_pairs;
 mod ring;
 mod servers;

@@ -1,7 +1,7 @@
 //! Who sends what to whom: strands of edges, phase by phase. Nothing here knows paths, rates or time.
 
 use super::servers::{Place, Servers};
-use super::{direct, hierarchical, ring};
+use super::{direct, hierarchical, pxn, ring};
 use crate::program::{Algorithm, Carriage, Collective, Kind, QpUse};
 use crate::{Error, Result};
 
@@ -93,7 +93,7 @@ pub(super) type Emit<'a> = dyn FnMut(usize, &Strand) -> Result<()> + 'a;
 ///
 /// # Errors
 /// [`Error::Program`] with the cause: no channel or queue pair, sizes that are negative or not finite, a byte matrix of
-/// another size or for another kind, an all-to-all that is not direct.
+/// another size or for another kind, an all-to-all that is neither direct nor by PXN, or PXN for another kind.
 pub fn check(collective: &Collective, ranks: usize) -> Result<()> {
     let wrong = |cause: String| Err(Error::Program(cause));
     let is_size = |bytes: f64| bytes.is_finite() && bytes >= 0.0;
@@ -106,11 +106,15 @@ pub fn check(collective: &Collective, ranks: usize) -> Result<()> {
     if collective.channels == 0 {
         return wrong("it has no channels".into());
     }
-    if collective.kind == Kind::AllToAll && collective.algorithm != Algorithm::Direct {
+    let exchanges = matches!(collective.algorithm, Algorithm::Direct | Algorithm::Pxn);
+    if collective.kind == Kind::AllToAll && !exchanges {
         return wrong(format!(
-            "an all-to-all is direct: its data has no use for the detours of {:?}",
+            "an all-to-all is direct or by PXN: its data has no use for the detours of {:?}",
             collective.algorithm
         ));
+    }
+    if collective.kind != Kind::AllToAll && collective.algorithm == Algorithm::Pxn {
+        return wrong(format!("PXN is for an all-to-all, not for {:?}", collective.kind));
     }
     if let Some(matrix) = &collective.matrix {
         if collective.kind != Kind::AllToAll {
@@ -158,6 +162,7 @@ pub(super) fn describe(collective: &Collective, group: &[u32], place: &Place, em
         Algorithm::Ring => ring::given(collective, group, emit),
         Algorithm::RailRing => ring::alternating(collective, &Servers::of(group, place)?, emit),
         Algorithm::Direct => direct::describe(collective, group, emit),
+        Algorithm::Pxn => pxn::describe(collective, group, place, emit),
         Algorithm::HierarchicalStaged => hierarchical::staged(collective, &Servers::of(group, place)?, emit),
         Algorithm::HierarchicalPipelined => hierarchical::pipelined(collective, &Servers::of(group, place)?, emit),
     }
