@@ -72,7 +72,7 @@ pub(super) struct Filling {
     thaws: usize,
 }
 
-/// Memory that every filling needs while it works; what it holds in between means nothing.
+/// Memory that every filling needs while it works; but for the excess, what it holds in between means nothing.
 #[derive(Default)]
 pub(super) struct Scratch {
     heap: BinaryHeap<Reverse<(u64, u32)>>,
@@ -80,6 +80,8 @@ pub(super) struct Scratch {
     freezing: Vec<u32>,
     /// Demands whose rates the latest refilling has computed.
     pub thawed: Vec<u32>,
+    /// Largest load beyond its capacity that a class was ever given, as a part of the capacity: rounding, or a fault.
+    pub excess: f64,
 }
 
 impl Filling {
@@ -253,6 +255,10 @@ impl Filling {
             self.fill(network, class, level, &mut scratch.freezing);
         }
         self.top = self.frozen.len();
+        for &class in &scratch.classes {
+            let excess = -self.fillers[class as usize].room / network.capacity[class as usize];
+            scratch.excess = scratch.excess.max(excess);
+        }
     }
 
     /// The class that fills next and the level at which it does; it stays on top of the heap.

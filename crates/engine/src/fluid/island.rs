@@ -66,6 +66,8 @@ impl Flight {
 pub(super) struct Landing {
     pub batch: u32,
     pub index: u32,
+    /// Bytes that its rates had not carried by then.
+    pub left: f64,
     /// Error that batching can have caused in the time since the demand's start, relative.
     pub error: f64,
 }
@@ -257,7 +259,8 @@ impl Island {
             }
             self.filling.leave(f);
             self.live -= 1;
-            landed.push(Landing { batch: flight.batch, index: flight.index, error });
+            let left = flight.remaining_at(now);
+            landed.push(Landing { batch: flight.batch, index: flight.index, left, error });
         }
         lag
     }

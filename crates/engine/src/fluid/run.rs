@@ -72,6 +72,7 @@ pub struct Fluid {
     carried: Vec<f64>,
     limiting: Vec<f64>,
     batching_error: f64,
+    shortfall: f64,
     rounds: u64,
     landed: Vec<Landing>,
     components: Components,
@@ -97,6 +98,7 @@ impl Fluid {
             carried: vec![0.0; resources],
             limiting: vec![0.0; resources],
             batching_error: 0.0,
+            shortfall: 0.0,
             rounds: 0,
             landed: Vec::new(),
             components: Components::new(resources),
@@ -128,7 +130,7 @@ impl Fluid {
             if work > 0.0 && is_held() {
                 self.arrived.push(Flight::new(batch, index as u32, work, self.now));
             } else {
-                self.land(Landing { batch, index: index as u32, error: 0.0 });
+                self.land(Landing { batch, index: index as u32, left: 0.0, error: 0.0 });
             }
         }
     }
@@ -182,6 +184,17 @@ impl Fluid {
     /// Largest relative error that batching can have caused in the time that a demand took (see [`Fluid`]).
     pub fn batching_error(&self) -> f64 {
         self.batching_error
+    }
+
+    /// Largest part of its work that a demand was said to have done without its rates having carried it: rounding, or a
+    /// fault of the solver.
+    pub fn shortfall(&self) -> f64 {
+        self.shortfall
+    }
+
+    /// Largest load beyond its capacity that a resource was given at any time, as a part of the capacity: likewise.
+    pub fn excess(&self) -> f64 {
+        self.scratch.excess
     }
 
     /// Number of times that rates were computed, over all components.
@@ -328,9 +341,12 @@ impl Fluid {
     }
 
     /// Books a demand whose work is carried.
-    fn land(&mut self, Landing { batch: id, index, error }: Landing) {
+    fn land(&mut self, Landing { batch: id, index, left, error }: Landing) {
         self.batching_error = self.batching_error.max(error);
         let batch = self.batches.get_mut(id).expect("a demand under way keeps its batch");
+        if left > 0.0 {
+            self.shortfall = self.shortfall.max(left / batch.demands.work[index as usize]);
+        }
         let end = self.now + batch.demands.latency[index as usize];
         self.trailing.entry(end).or_default().push((batch.tag, index));
         batch.live -= 1;

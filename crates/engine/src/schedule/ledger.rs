@@ -6,7 +6,7 @@ use crate::routing::Resources;
 use crate::{Error, Result};
 
 /// Relative error that rounding may cause.
-const ROUNDING: f64 = 1e-6;
+pub(super) const ROUNDING: f64 = 1e-6;
 
 /// Books of one run.
 pub(super) struct Ledger {

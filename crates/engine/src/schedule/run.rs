@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::RunOptions;
 use super::clock::Clock;
-use super::ledger::Ledger;
+use super::ledger::{Ledger, ROUNDING};
 use super::plan::{Plan, Task};
 use crate::fluid::Fluid;
 use crate::lower::{Lowering, Phase};
@@ -287,8 +287,24 @@ impl Run<'_> {
         let slack = seconds * tolerance + outcome.rounds as f64 / PS_PER_S;
         let (carried, limiting) = (self.fluid.carried(), self.fluid.limiting());
         self.ledger.check(&carried, capacity, seconds, slack)?;
+        check_rates(&self.fluid)?;
         let links = router.topology().graph().links();
         self.ledger.write(links, router.resources(), &carried, limiting, &mut outcome);
         Ok(outcome)
     }
+}
+
+/// Checks what the solver did at each time, which the books of the whole run cannot show.
+///
+/// # Errors
+/// [`Error::Internal`] where a demand ended before its rates had carried its bytes, or a link had more than it can carry.
+fn check_rates(fluid: &Fluid) -> Result<()> {
+    let (shortfall, excess) = (fluid.shortfall(), fluid.excess());
+    if shortfall > ROUNDING {
+        return Err(Error::Internal(format!("a transfer ended with {shortfall:e} of its bytes not carried")));
+    }
+    if excess > ROUNDING {
+        return Err(Error::Internal(format!("a resource was given {excess:e} more than its capacity")));
+    }
+    Ok(())
 }
