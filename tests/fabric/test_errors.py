@@ -176,3 +176,14 @@ def test_no_switch(refusal):
 
 def test_cable_of_negative_length(refusal):
     assert refusal(cable_lengths_m={"leaf-spine": -1.0}).field == "cables"
+
+
+def test_a_ratio_of_spines_that_have_nothing_above_them_is_refused(plan):
+    with pytest.raises(FabricError, match="spines of this fabric have nothing above them") as refusal:
+        build(plan(oversubscription={"spine": 8.0}))
+    assert refusal.value.field == "oversubscription"
+
+
+def test_a_cable_longer_than_half_the_world_is_refused(plan):
+    with pytest.raises(FabricError, match="from 0 m to 20000 km"):
+        build(plan(cable_lengths_m={"leaf-spine": 1e15}))

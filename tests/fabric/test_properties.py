@@ -21,9 +21,10 @@ def plans(draw):
     gpu = Gpu("gpu", 1.0, 1.0, 1.0, 900e9, 0.8, 1e-6, 256e9, 0.9, 1e-6, 1.0)
     switch = Switch("switch", ("rocev2",), draw(st.integers(4, 24)), 400e9, RATES, 1, 4, 64, 1e-6, 1.0)
     link_bps = draw(st.sampled_from(RATES))
+    shape = draw(st.sampled_from(["single-switch", "leaf-spine", "fat-tree", "rail-optimized", "rail-only"]))
     return FabricPlan(
         name="random",
-        shape=draw(st.sampled_from(["single-switch", "leaf-spine", "fat-tree", "rail-optimized", "rail-only"])),
+        shape=shape,
         servers=draw(st.integers(1, 60)),
         server=Server("server", gpu, gpus, nics, nic, 1.0, nvlink_domain_servers=draw(st.sampled_from([1, 1, 3]))),
         nic=nic,
@@ -36,7 +37,7 @@ def plans(draw):
         servers_per_unit=draw(st.none() | st.integers(1, 12)),
         oversubscription={
             "leaf": draw(st.sampled_from([0.5, 1.0, 1.5, 3.0])),
-            "spine": draw(st.sampled_from([1.0, 2.0])),
+            "spine": draw(st.sampled_from([1.0, 2.0])) if shape == "fat-tree" else 1.0,
         },
     )
 

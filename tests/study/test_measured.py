@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from tests.fabric.conftest import make_plan, server
 
+from eastwest import spec
 from eastwest.engine import Carriage, Network
 from eastwest.fabric import build, packed
+from eastwest.study import run
 from eastwest.study.measured import UnsolvableError, exchange_s, message_bytes
 from eastwest.workload import Measured
 
@@ -74,3 +76,28 @@ def test_a_time_below_the_latency_cannot_be_met(simulate):
     workload = measured(exposed_s=1e-6)
     with pytest.raises(UnsolvableError, match="one byte takes"):
         message_bytes(workload, simulate(workload))
+
+
+def test_what_compute_hides_is_told_apart_from_what_it_does_not():
+    values = {
+        "name": "hidden",
+        "clusters": {"pod": {"server": "hgx-h100", "servers": 4}},
+        "fabrics": {
+            "one": {"shape": "rail-optimized", "technology": "infiniband", "link": "400 Gb/s", "switch": "qm9700"}
+        },
+        "workloads": {
+            "job": {
+                "kind": "measured",
+                "measured_on": {"fabric": "one"},
+                "step": "2 s",
+                "exposed": "0.4 s",
+                "communication": "0.6 s",
+                "collective": {"kind": "all-reduce"},
+            }
+        },
+    }
+    (row,) = run(spec.from_mapping(values)).rows
+    assert row.step_s == pytest.approx(2.0, rel=1e-5)
+    assert row.communication_s == pytest.approx(0.6, rel=1e-5)
+    assert row.overlapped_s == pytest.approx(0.2, rel=1e-4)
+    assert row.exposed_s == pytest.approx(0.4, rel=1e-4)

@@ -138,6 +138,9 @@ def test_a_scattered_ring_on_ecmp_takes_what_the_same_hashes_give(row, solve, cu
     ]
     assert row(fabric, placement="scattered")["exposed_s"] == pytest.approx(np.median(expected), rel=1e-4)
     assert row(fabric, placement="scattered")["exposed_p95_s"] == pytest.approx(np.percentile(expected, 95), rel=1e-4)
+    assert row(fabric, placement="scattered")["step_p95_s"] == pytest.approx(
+        1.6 + np.percentile(expected, 95), rel=1e-4
+    )
 
 
 @pytest.mark.parametrize("fabric", SPREAD)

@@ -74,3 +74,23 @@ def test_an_ethernet_link_faster_than_any_port_of_the_nic_is_told():
     assert fabrics.cautions(study, "roce-400g", "h100") == []
     (told,) = fabrics.cautions(study, "roce-800g", "h100")
     assert "connectx-8 has Ethernet ports of 400 Gb/s; the figures take 2 of them for one of 800 Gb/s" in told
+
+
+@pytest.mark.parametrize(("balancing", "told"), [("ecmp", 0), ("pinned", 0), ("spray", 1), ("adaptive", 1)])
+def test_a_nic_that_reorders_badly_is_warned_of_where_the_fabric_reorders(balancing, told):
+    values = {
+        **STUDY,
+        "clusters": {"pod": {"server": "hgx-h100", "servers": 4, "nic": "connectx-4"}},
+        "fabrics": {
+            "one": {
+                "shape": "leaf-spine",
+                "technology": "rocev2",
+                "link": "100 Gb/s",
+                "switch": "sn5400",
+                "breakout": 1,
+                "balancing": balancing,
+            }
+        },
+    }
+    found = fabrics.cautions(spec.from_mapping(values), "one", "pod")
+    assert len([each for each in found if "delivers packets out of order" in each]) == told

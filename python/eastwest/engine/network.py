@@ -31,7 +31,7 @@ class Carriage:
     """How connections cross the fabric.
 
     `qps` queue pairs (flows) for each connection and channel; their bytes are `split` evenly, or whole messages of
-    `message_bytes` take turns (`round-robin`, NCCL's default; 512 KiB is its slice: a buffer of 4 MiB in 8 steps).
+    `message_bytes` take turns (`round-robin`, NCCL's default; 512 KiB is a step of its buffer: 4 MiB in 8 steps).
     `hash_seeds` says whether each switch hashes with a seed of its own.
     """
 

@@ -35,6 +35,11 @@ def build(plan: FabricPlan) -> Fabric:
     _check_technology(plan)
     plates = {tier: _faceplate(plan, tier) for tier in _tiers_that_may_be_needed(plan)}
     wiring = in_planes(_wire(plan, plates), plan.planes)
+    if plan.ratio("spine") != 1.0 and "core" not in wiring.tiers:
+        raise FabricError(
+            "oversubscription",
+            "the spines of this fabric have nothing above them: leave out their ratio, or ask for 3 tiers",
+        )
     return lay(plan, wiring, plates)
 
 

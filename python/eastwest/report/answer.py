@@ -12,16 +12,12 @@ from eastwest.study.result import Row, StudyResult
 FIDELITIES = {
     "ideal": (
         "Servers and their ports have their real rates; the fabric between them is infinite.",
-        "every switch and cable, hashing, queues, loss and congestion control",
+        "the links between switches, hashing, queues, loss and congestion control",
     ),
     "fluid": (
         "At every moment all transfers share the links max-min fairly, as long-lived flows under good congestion "
         "control do; hashing of flows onto links is drawn from seeds.",
         "queues, packet loss and retransmission, PFC pauses, and the time that congestion control needs to settle",
-    ),
-    "packet": (
-        "Every packet passes NIC and switch queues; inside a server rates are fluid.",
-        "the insides of switches and hosts: scheduling jitter, PCIe ordering, firmware",
     ),
 }
 """Of each fidelity: what it computes, and what it leaves out."""

@@ -55,6 +55,7 @@ def run(study: Study, advance: Advance = unwatched, where: str = "") -> StudyRes
         notes=notes.sentences(study, rows, remarks, runs.sizes),
         sources=notes.sources(study),
         tolerance=max(each.study.tolerance for each in chosen),
+        description=study.description or "",
     )
 
 

@@ -103,8 +103,9 @@ class FabricFacts:
 class StudyResult:
     """Everything that a study found. `wall_s` is the whole run, `engine_s` the part spent in the Rust engine.
 
-    `notes` are sentences for people on what the figures show, `sources` where the catalogue's figures were read, and
-    `tolerance` the share of the remaining time within which the fluid engine takes completions together (0: exact).
+    `description` is what the study says of itself, `notes` are sentences for people on what the figures show, `sources`
+    where the catalogue's figures were read, and `tolerance` the share of the remaining time within which the fluid
+    engine takes completions together (0: exact).
     """
 
     study: str
@@ -117,12 +118,14 @@ class StudyResult:
     notes: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     tolerance: float = 0.0
+    description: str = ""
 
 
 def to_json(result: StudyResult) -> dict[str, Any]:
     """The result as JSON values; sketches are left out, since the fabric's own tables say more."""
     return {
         "study": result.study,
+        "description": result.description,
         "results": [_row(row) for row in result.rows],
         "fabrics": [
             {
