@@ -109,6 +109,23 @@ def test_a_direct_broadcast_sends_all_from_the_root(servers, link_bps, size):
 
 
 @cases
+@given(st.integers(2, 12), st.sampled_from([1, 2, 4]), links, sizes)
+def test_a_reduce_takes_what_its_broadcast_does(servers, gpus, link_bps, size):
+    on = network(servers, gpus, link_bps)
+    for algorithm in ("ring", "rail-ring", "direct", "hierarchical-staged", "hierarchical-pipelined"):
+        there, back = (seconds(on, kind, algorithm, size, channels=gpus) for kind in ("broadcast", "reduce"))
+        assert back == pytest.approx(there, rel=WITHIN), algorithm
+
+
+@cases
+@given(st.integers(2, 12), links, sizes)
+def test_a_direct_reduce_fills_the_nic_of_its_root(servers, link_bps, size):
+    on = network(servers, 1, link_bps)
+    found = seconds(on, "reduce", "direct", size)
+    assert found == pytest.approx((servers - 1) * size / rate(on, "nic-leaf"), rel=WITHIN)
+
+
+@cases
 @given(st.integers(1, 8), st.sampled_from([2, 4, 8]), links, nvlinks, sizes)
 def test_an_all_to_all_keeps_inside_what_is_for_the_same_server(servers, gpus, link_bps, nvlink_bps, size):
     on, n = network(servers, gpus, link_bps, nvlink_bps), servers * gpus

@@ -184,7 +184,10 @@ def test_a_workload_says_on_which_of_several_clusters_it_was_measured(mistakes):
             "pxn is for an all-to-all, not for all-reduce",
         ),
         ({"name": "b", "collective": "broadcast", "bytes": "1 MB", "root": 32}, "root 32 is not among the 32 ranks"),
-        ({"name": "b", "collective": "all-reduce", "bytes": "1 MB", "root": 1}, "a root is for a broadcast"),
+        (
+            {"name": "b", "collective": "all-reduce", "bytes": "1 MB", "root": 1},
+            "a root is for a broadcast or a reduce",
+        ),
         (
             {"name": "b", "collective": "all-to-all", "matrix": [["1 B"]], "group": 2},
             "the matrix has 1 rows for a group of 2",

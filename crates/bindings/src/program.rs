@@ -42,6 +42,7 @@ fn kind(word: &str) -> PyResult<Kind> {
         "reduce-scatter" => Kind::ReduceScatter,
         "all-to-all" => Kind::AllToAll,
         "broadcast" => Kind::Broadcast,
+        "reduce" => Kind::Reduce,
         _ => return Err(unknown("collective", word)),
     })
 }

@@ -65,6 +65,8 @@ pub enum Kind {
     AllToAll,
     /// The group's first rank sends its `bytes` to all.
     Broadcast,
+    /// The group's first rank ends with the sum of all ranks' `bytes`: a broadcast backwards.
+    Reduce,
 }
 
 /// How a collective is carried out.

@@ -25,7 +25,8 @@ struct Case {
     seed: u64,
 }
 
-const KINDS: [Kind; 5] = [Kind::AllReduce, Kind::AllGather, Kind::ReduceScatter, Kind::AllToAll, Kind::Broadcast];
+const KINDS: [Kind; 6] =
+    [Kind::AllReduce, Kind::AllGather, Kind::ReduceScatter, Kind::AllToAll, Kind::Broadcast, Kind::Reduce];
 const ALGORITHMS: [Algorithm; 5] = [
     Algorithm::Ring,
     Algorithm::RailRing,
@@ -109,7 +110,7 @@ fn both(case: &Case) -> Vec<(f64, f64)> {
 /// slices until its last edge starts, a pipelined hierarchy about three windows from stage to stage.
 fn slices(collective: &Collective, ranks: usize) -> u32 {
     match (collective.kind, collective.algorithm) {
-        (Kind::Broadcast, _) => 200 * ranks as u32,
+        (Kind::Broadcast | Kind::Reduce, _) => 200 * ranks as u32,
         (_, Algorithm::HierarchicalPipelined | Algorithm::Pxn) => 80 * WINDOW,
         _ => 20 * WINDOW,
     }

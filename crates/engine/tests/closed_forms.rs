@@ -7,7 +7,7 @@ mod programs;
 mod shapes;
 
 use eastwest_engine::program::Algorithm::{Direct, HierarchicalPipelined, HierarchicalStaged, Pxn, RailRing, Ring};
-use eastwest_engine::program::Kind::{AllGather, AllReduce, AllToAll, Broadcast, ReduceScatter};
+use eastwest_engine::program::Kind::{AllGather, AllReduce, AllToAll, Broadcast, Reduce, ReduceScatter};
 use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, QpUse};
 use programs::{SPRAYED, collective, outcome, over};
 use proptest::prelude::*;
@@ -80,6 +80,10 @@ fn reducing() -> impl Strategy<Value = Kind> {
     prop::sample::select(vec![AllReduce, AllGather, ReduceScatter])
 }
 
+fn rooted() -> impl Strategy<Value = Kind> {
+    prop::sample::select(vec![Broadcast, Reduce])
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -93,8 +97,10 @@ proptest! {
     }
 
     #[test]
-    fn ring_broadcast_over_nics((servers, group) in scattered(), rate in RATES, bytes in BYTES, channels in 1u32..9) {
-        let found = seconds(&roomy(servers, 1, rate), collective(Broadcast, Ring, bytes, channels), group);
+    fn ring_from_or_to_a_root_over_nics(
+        (servers, group) in scattered(), kind in rooted(), rate in RATES, bytes in BYTES, channels in 1u32..9
+    ) {
+        let found = seconds(&roomy(servers, 1, rate), collective(kind, Ring, bytes, channels), group);
         assert_close(found, bytes / rate)?;
     }
 
@@ -121,11 +127,11 @@ proptest! {
     }
 
     #[test]
-    fn rail_ring_broadcast_uses_every_nic(
-        servers in 2u32..9, g in 1u32..5, turns in 1u32..4, rate in RATES, bytes in BYTES
+    fn rail_ring_from_or_to_a_root_uses_every_nic(
+        kind in rooted(), servers in 2u32..9, g in 1u32..5, turns in 1u32..4, rate in RATES, bytes in BYTES
     ) {
         let group = (0..servers * g).collect();
-        let found = seconds(&roomy(servers, g, rate), collective(Broadcast, RailRing, bytes, g * turns), group);
+        let found = seconds(&roomy(servers, g, rate), collective(kind, RailRing, bytes, g * turns), group);
         assert_close(found, bytes / (f64::from(g) * rate))?;
     }
 
@@ -140,10 +146,12 @@ proptest! {
     }
 
     #[test]
-    fn direct_broadcast_sends_all_from_the_root((servers, group) in scattered(), rate in RATES, bytes in BYTES) {
-        let receivers = group.len() as f64 - 1.0;
-        let found = seconds(&roomy(servers, 1, rate), collective(Broadcast, Direct, bytes, 1), group);
-        assert_close(found, receivers * bytes / rate)?;
+    fn direct_exchange_with_a_root_carries_all_over_its_nic(
+        (servers, group) in scattered(), kind in rooted(), rate in RATES, bytes in BYTES
+    ) {
+        let others = group.len() as f64 - 1.0;
+        let found = seconds(&roomy(servers, 1, rate), collective(kind, Direct, bytes, 1), group);
+        assert_close(found, others * bytes / rate)?;
     }
 
     #[test]
@@ -219,11 +227,11 @@ proptest! {
     #[test]
     fn hierarchies_add_their_stages_or_take_the_slowest(
         servers in 2u32..6, g in 1u32..6, channels in 1u32..4, rate in 10e9..190e9, bytes in BYTES,
-        kind in prop_oneof![reducing(), Just(Broadcast)], is_optimized in any::<bool>()
+        kind in prop_oneof![reducing(), rooted()], is_optimized in any::<bool>()
     ) {
         let n = servers * g;
-        let between = if kind == Broadcast { 1.0 } else { sent(kind, servers) } * bytes / f64::from(g) / rate;
-        let turns = if matches!(kind, AllReduce | Broadcast) { 2.0 } else { 1.0 };
+        let between = if matches!(kind, Broadcast | Reduce) { 1.0 } else { sent(kind, servers) } * bytes / f64::from(g) / rate;
+        let turns = if matches!(kind, AllReduce | Broadcast | Reduce) { 2.0 } else { 1.0 };
         let inside = turns * f64::from(g - 1) / f64::from(g) * bytes / NVLINK;
         let network = if is_optimized {
             without_latency(rail_optimized(LeafSpine {

@@ -6,7 +6,7 @@ mod shapes;
 use eastwest_engine::Error;
 use eastwest_engine::lower::{self, ChunkGraph, Phase, WINDOW};
 use eastwest_engine::program::Algorithm::{Direct, HierarchicalPipelined, HierarchicalStaged, Pxn, RailRing, Ring};
-use eastwest_engine::program::Kind::{AllGather, AllReduce, AllToAll, Broadcast, ReduceScatter};
+use eastwest_engine::program::Kind::{AllGather, AllReduce, AllToAll, Broadcast, Reduce, ReduceScatter};
 use eastwest_engine::program::{Carriage, Collective, QpUse};
 use eastwest_engine::routing::{Balancing, Router, Topology};
 use programs::collective;
@@ -53,7 +53,7 @@ proptest! {
     #[test]
     fn no_algorithm_moves_more_than_every_rank_lacks(
         servers in 1u32..5, g in 1u32..5, channels in 1u32..4, bytes in 1e3f64..1e9,
-        kind in prop::sample::select(vec![AllReduce, AllGather, ReduceScatter, Broadcast, AllToAll]),
+        kind in prop::sample::select(vec![AllReduce, AllGather, ReduceScatter, Broadcast, Reduce, AllToAll]),
         algorithm in prop::sample::select(vec![Ring, RailRing, Direct, HierarchicalStaged, HierarchicalPipelined]),
     ) {
         prop_assume!(kind != AllToAll || algorithm == Direct);
@@ -171,7 +171,7 @@ fn an_all_to_all_is_direct_or_by_pxn() {
 
 #[test]
 fn pxn_is_for_an_all_to_all() {
-    for kind in [AllReduce, AllGather, ReduceScatter, Broadcast] {
+    for kind in [AllReduce, AllGather, ReduceScatter, Broadcast, Reduce] {
         let cause = cause(lowered(&network(2, 2), &collective(kind, Pxn, 1e6, 1), &[0, 1, 2, 3]));
         assert!(cause.contains("PXN is for an all-to-all"), "{cause}");
     }
@@ -249,6 +249,21 @@ fn a_chain_passes_slices_on_and_does_not_run_ahead_of_the_window() {
     assert_eq!(WINDOW, 4);
     assert_eq!(chunks.after(3), [2]);
     assert_eq!(chunks.after(4), [3, 6], "four slices later the first must have been passed on");
+}
+
+#[test]
+fn a_reduce_is_its_broadcast_backwards() {
+    for algorithm in [Ring, RailRing, Direct, HierarchicalStaged, HierarchicalPipelined] {
+        let edges = |kind| {
+            let chunks = chunked(&collective(kind, algorithm, 6e6, 1), &[1, 0, 2, 3, 4, 5], 1);
+            chunks.lanes.iter().map(|lane| (lane.from, lane.to, lane.bytes)).collect::<Vec<_>>()
+        };
+        let back: Vec<_> = edges(Broadcast).into_iter().rev().map(|(from, to, bytes)| (to, from, bytes)).collect();
+        assert_eq!(edges(Reduce), back, "{algorithm:?}");
+    }
+    let chain = chunked(&collective(Reduce, Ring, 6e6, 1), &[0, 2, 4], 1);
+    assert_eq!((chain.lanes[1].from, chain.lanes[1].to), (2, 0), "what the chain has summed ends at the first rank");
+    assert_eq!(chain.after(1), [0]);
 }
 
 #[test]

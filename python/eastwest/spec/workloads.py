@@ -284,7 +284,7 @@ class CollectiveOperation(Entry):
     group: GroupWord = ALL
     """Ranks that take part in one."""
     root: Annotated[int, Strict(), Field(ge=0)] = 0
-    """For a broadcast: which rank of the group it comes from."""
+    """For a broadcast or a reduce: which rank of the group it comes from or ends at."""
     queue: Name = "collectives"
     """Communicator: operations of one queue run one after another."""
     after: tuple[str, ...] = ()
@@ -302,8 +302,8 @@ class CollectiveOperation(Entry):
                 raise refuse(f"a matrix is for an all-to-all, not for {self.collective}", at="matrix")
             if any(len(row) != len(self.matrix) for row in self.matrix):
                 raise refuse("a matrix has as many columns as rows", at="matrix")
-        if self.root and self.collective != "broadcast":
-            raise refuse(f"a root is for a broadcast, not for {self.collective}", at="root")
+        if self.root and self.collective not in ("broadcast", "reduce"):
+            raise refuse(f"a root is for a broadcast or a reduce, not for {self.collective}", at="root")
         return self
 
     @property

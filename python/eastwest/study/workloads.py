@@ -68,7 +68,7 @@ def _operation(
         asked.name,
         asked.collective,
         asked.bytes or 0.0,
-        # a broadcast goes out from the first rank of its group
+        # a broadcast goes out from the first rank of its group, and a reduce ends there
         tuple(np.roll(group, -asked.root) for group in groups(asked.group, ranks)),
         asked.resolved_algorithm,
         asked.resolved_channels,

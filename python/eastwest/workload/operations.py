@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-CollectiveKind = Literal["all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast"]
+CollectiveKind = Literal["all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "reduce"]
 Algorithm = Literal["ring", "rail-ring", "direct", "pxn", "hierarchical-staged", "hierarchical-pipelined"]
 Groups = tuple[npt.NDArray[np.uint32], ...]
 
@@ -33,7 +33,8 @@ class Collective:
 
     `bytes` is the buffer of a rank, as in the `size` column of nccl-tests; `matrix`, for an uneven all-to-all, holds
     instead the bytes from each rank of a group to each other, shape (n, n). Collectives that share a `queue` (a
-    communicator) run one after another. A broadcast goes out from the first rank of each group.
+    communicator) run one after another. A broadcast goes out from the first rank of each
+    group; a reduce ends there.
     """
 
     name: str

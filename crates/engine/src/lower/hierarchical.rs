@@ -84,7 +84,7 @@ fn inside(strand: &mut Strand, kind: Kind, servers: &Servers, rail: usize, part:
             .flat_map(|ranks| others(ranks).into_iter().map(|to| Edge { from: ranks[rail], to, bytes: part }))
             .filter(|edge| kind != Kind::Broadcast || edge.to != servers.root)
             .collect(),
-        (Kind::AllGather, true) | (Kind::ReduceScatter, false) | (Kind::AllToAll, _) => vec![],
+        (Kind::AllGather, true) | (Kind::ReduceScatter, false) | (Kind::AllToAll | Kind::Reduce, _) => vec![],
     };
     strand.stage(Pattern::Together, edges);
 }

@@ -11,6 +11,7 @@
 //! | all-gather     | `(n-1)/n B / C`                   | `(n-1)/n B / C`  | `(g-1)/g B / N`      | `(m-1)/m B/g / C`  |
 //! | reduce-scatter | `(n-1)/n B / C`                   | `(n-1)/n B / C`  | `(g-1)/g B / N`      | `(m-1)/m B/g / C`  |
 //! | broadcast      | `B / C`                           | `(n-1) B / C`    | `2(g-1)/g B / N`     | `B/g / C`          |
+//! | reduce         | as broadcast                      | as broadcast     | as broadcast         | as broadcast       |
 //! | all-to-all     | direct or PXN                     | `(n-1)/n B / C`  | direct or PXN        | direct or PXN      |
 //!
 //! An all-to-all by PXN of `m` full servers takes the longer of `(n-g)/n B / C` through each NIC, which sends for its

@@ -8,7 +8,7 @@ pub(super) type Place<'a> = dyn Fn(u32) -> Result<(u32, u32)> + 'a;
 /// The ranks of a group, server by server.
 #[derive(Clone, Debug)]
 pub(super) struct Servers {
-    /// First rank of the group: a broadcast's root.
+    /// First rank of the group: the root of a broadcast or reduce.
     pub root: u32,
     /// Ranks of each server. Servers are in order of first appearance in the group, so the root's comes first; ranks in
     /// order of their GPU's position, so that equal indices share a rail.

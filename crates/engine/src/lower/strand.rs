@@ -70,6 +70,16 @@ impl Strand {
         }
     }
 
+    /// The same with time and direction turned round: what was passed on last is sent first, and back.
+    pub fn reversed(&self) -> Self {
+        let mut back = Self { channel: self.channel, spread: self.spread, ..Self::default() };
+        for (pattern, range) in self.ranges().collect::<Vec<_>>().into_iter().rev() {
+            let edges = self.edges[range].iter().rev();
+            back.stage(pattern, edges.map(|&Edge { from, to, bytes }| Edge { from: to, to: from, bytes }));
+        }
+        back
+    }
+
     /// Each stage's pattern with the positions of its edges.
     pub fn ranges(&self) -> impl Iterator<Item = (Pattern, std::ops::Range<usize>)> + '_ {
         (0..self.stages.len()).map(|index| {
@@ -158,6 +168,9 @@ pub(super) fn describe(collective: &Collective, group: &[u32], place: &Place, em
     if group.len() == 1 || (collective.bytes == 0.0 && collective.matrix.is_none()) {
         return Ok(());
     }
+    if collective.kind == Kind::Reduce {
+        return reduce(collective, group, place, emit);
+    }
     match collective.algorithm {
         Algorithm::Ring => ring::given(collective, group, emit),
         Algorithm::RailRing => ring::alternating(collective, &Servers::of(group, place)?, emit),
@@ -166,4 +179,16 @@ pub(super) fn describe(collective: &Collective, group: &[u32], place: &Place, em
         Algorithm::HierarchicalStaged => hierarchical::staged(collective, &Servers::of(group, place)?, emit),
         Algorithm::HierarchicalPipelined => hierarchical::pipelined(collective, &Servers::of(group, place)?, emit),
     }
+}
+
+/// Describes a reduce as its broadcast backwards: every edge turned round, the last to carry data first.
+fn reduce(collective: &Collective, group: &[u32], place: &Place, emit: &mut Emit) -> Result<()> {
+    let broadcast = Collective { kind: Kind::Broadcast, ..collective.clone() };
+    let mut strands = Vec::new();
+    describe(&broadcast, group, place, &mut |phase, strand| {
+        strands.push((phase, strand.reversed()));
+        Ok(())
+    })?;
+    let last = strands.last().map_or(0, |&(phase, _)| phase);
+    strands.iter().rev().try_for_each(|(phase, strand)| emit(last - phase, strand))
 }
