@@ -149,3 +149,14 @@ def test_hidden_communication_that_stretches_compute_is_told():
     found = named({"servers": 4}, *operations, overlap_slowdown=1.5)
     assert found.where == "GPU compute"
     assert "which it stretches by" in found.why
+
+
+def test_latency_is_blamed_only_where_it_is_most_of_the_exchange():
+    # A ring of 32 ranks has 62 steps; what they take for one byte is latency alone.
+    fabric = build(make_plan(servers=4))
+    network, gpus = Network(fabric), packed(fabric)
+    latency_s = float(network.run(Step(32, (ring(32, size=1.0),)), gpus, Carriage("spray")).step_s[0])
+    full_s_per_byte = 2 * 31 / 32 / (8 * network.rate_bps[(fabric.links["tier"] == "nic-leaf").to_numpy()].min() / 8)
+    mostly_bandwidth, mostly_latency = (latency_s / full_s_per_byte * ratio for ratio in (1.5, 0.67))
+    assert named({"servers": 4}, ring(32, size=mostly_bandwidth)).where.startswith("NIC ports")
+    assert named({"servers": 4}, ring(32, size=mostly_latency)).where == "latency"

@@ -10,7 +10,9 @@ import typer
 
 def add(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command("scaling", help="Show how a workload scales with the number of servers, and where it stops to.")(run)
+    app.command("scaling", help="Show how a workload scales with the number of servers, and where it stops doing so.")(
+        run
+    )
 
 
 def run(
