@@ -12,7 +12,7 @@ use std::time::Duration;
 use criterion::{Criterion, criterion_group, criterion_main};
 use eastwest_engine::fluid::max_min;
 use eastwest_engine::lower;
-use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, Op, Program, QpUse, Work};
+use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, Mix, Op, Program, QpUse, Work};
 use eastwest_engine::routing::{Balancing, Router, Topology};
 use eastwest_engine::schedule::{Fidelity, RunOptions, run};
 use shapes::{LeafSpine, rail_optimized};
@@ -46,7 +46,12 @@ fn collective(kind: Kind, algorithm: Algorithm, bytes: f64, channels: u32, qps: 
 
 fn program(gpu: &[u32], groups: &[Vec<u32>], collective: Collective) -> Program {
     let work = Work::Collective { groups: groups.to_vec(), collective };
-    Program { gpu: gpu.to_vec(), ops: vec![Op { after: vec![], queue: 1, work }], overlap_slowdown: 1.0 }
+    Program {
+        gpu: gpu.to_vec(),
+        ops: vec![Op { after: vec![], queue: 1, work }],
+        overlap_slowdown: 1.0,
+        mix: Mix::default(),
+    }
 }
 
 fn benches(criterion: &mut Criterion) {

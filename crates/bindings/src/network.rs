@@ -1,6 +1,6 @@
 //! A network prepared for runs: the graph and its distances, kept between calls.
 
-use crate::program::{CarriageIn, OpIn, carriage, program};
+use crate::program::{CarriageIn, MixIn, OpIn, carriage, program};
 use crate::{EngineError, to_python};
 use eastwest_engine::demand::Demands;
 use eastwest_engine::fluid::max_min;
@@ -8,7 +8,7 @@ use eastwest_engine::graph::{Graph, NodeKind};
 use eastwest_engine::lower::check_carriage;
 use eastwest_engine::outcome::Outcome;
 use eastwest_engine::routing::{Balancing, Connection, Router, Topology};
-use eastwest_engine::schedule::{Fidelity, RunOptions, run_seeds};
+use eastwest_engine::schedule::{Fidelity, Record, RunOptions, record, run_seeds};
 use eastwest_engine::{PS_PER_S, Picoseconds};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
@@ -73,6 +73,26 @@ fn stacked<'py>(
     Ok(array.into_pyarray(py))
 }
 
+/// Numbers row after row as an array of so many columns.
+fn table<T: numpy::Element>(py: Python<'_>, flat: Vec<T>, columns: usize) -> PyResult<Bound<'_, PyArray2<T>>> {
+    let rows = flat.len().checked_div(columns).unwrap_or(0);
+    let array = Array2::from_shape_vec((rows, columns), flat);
+    Ok(array.map_err(|error| EngineError::new_err(error.to_string()))?.into_pyarray(py))
+}
+
+fn options(carried: &CarriageIn, fidelity: &str, tolerance: f64) -> PyResult<RunOptions> {
+    Ok(RunOptions {
+        fidelity: match fidelity {
+            "ideal" => Fidelity::Ideal,
+            "fluid" => Fidelity::Fluid,
+            word => return Err(EngineError::new_err(format!("unknown fidelity '{word}'"))),
+        },
+        balancing: balancing(&carried.balancing)?,
+        per_switch_seeds: per_switch_seeds(carried)?,
+        tolerance,
+    })
+}
+
 /// Runs `work` on a thread of its own while this one listens for Ctrl-C.
 fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send) -> PyResult<T> {
     let stop = AtomicBool::new(false);
@@ -127,7 +147,7 @@ impl Network {
     }
 
     /// Runs a program once for each seed. Returns arrays, one row a seed.
-    #[pyo3(signature = (gpu, ops, overlap_slowdown, carried, fidelity, tolerance, seeds))]
+    #[pyo3(signature = (gpu, ops, overlap_slowdown, mix, carried, fidelity, tolerance, seeds))]
     #[expect(clippy::too_many_arguments, reason = "the whole run in one call")]
     fn run<'py>(
         &self,
@@ -135,22 +155,14 @@ impl Network {
         gpu: PyReadonlyArray1<'py, u32>,
         ops: Vec<OpIn<'py>>,
         overlap_slowdown: f64,
+        mix: MixIn<'py>,
         carried: CarriageIn,
         fidelity: &str,
         tolerance: f64,
         seeds: Vec<u64>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let program = program(gpu.as_slice()?, &ops, overlap_slowdown, carriage(&carried)?)?;
-        let options = RunOptions {
-            fidelity: match fidelity {
-                "ideal" => Fidelity::Ideal,
-                "fluid" => Fidelity::Fluid,
-                word => return Err(EngineError::new_err(format!("unknown fidelity '{word}'"))),
-            },
-            balancing: balancing(&carried.balancing)?,
-            per_switch_seeds: per_switch_seeds(&carried)?,
-            tolerance,
-        };
+        let program = program(gpu.as_slice()?, &ops, overlap_slowdown, &mix, carriage(&carried)?)?;
+        let options = options(&carried, fidelity, tolerance)?;
         let topology = &self.topology;
         let outcomes =
             interruptible(py, |stop| run_seeds(topology, &program, &options, &seeds, stop))?.map_err(to_python)?;
@@ -168,6 +180,46 @@ impl Network {
         out.set_item("link_limiting_s", stacked(py, &outcomes, links, |o| o.link_limiting.clone())?)?;
         out.set_item("batching_error", PyArray1::from_iter(py, outcomes.iter().map(|o| o.batching_error)))?;
         out.set_item("rounds", PyArray1::from_iter(py, outcomes.iter().map(|o| o.rounds)))?;
+        Ok(out)
+    }
+
+    /// Runs a program once and records what happened when. Times are integer picoseconds; `turns` has a row (operation,
+    /// class, start, end) each, `transfers` (operation, part, phase, start, end), loads a row a span and a column a tier.
+    #[pyo3(signature = (gpu, ops, overlap_slowdown, mix, carried, fidelity, tolerance, seed, every, tiers))]
+    #[expect(clippy::too_many_arguments, reason = "the whole run in one call")]
+    fn record<'py>(
+        &self,
+        py: Python<'py>,
+        gpu: PyReadonlyArray1<'py, u32>,
+        ops: Vec<OpIn<'py>>,
+        overlap_slowdown: f64,
+        mix: MixIn<'py>,
+        carried: CarriageIn,
+        fidelity: &str,
+        tolerance: f64,
+        seed: u64,
+        every: Picoseconds,
+        tiers: PyReadonlyArray1<'py, u32>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let program = program(gpu.as_slice()?, &ops, overlap_slowdown, &mix, carriage(&carried)?)?;
+        let options = options(&carried, fidelity, tolerance)?;
+        let (topology, wanted) = (&self.topology, Record { every, tiers: tiers.as_slice()? });
+        let (outcome, timeline) =
+            interruptible(py, |stop| record(topology, &program, &options, seed, wanted, stop))?.map_err(to_python)?;
+        let turns = timeline.turns.iter().flat_map(|t| [u64::from(t.op), u64::from(t.class), t.start, t.end]);
+        let transfers = timeline
+            .transfers
+            .iter()
+            .flat_map(|t| [u64::from(t.op), u64::from(t.part), u64::from(t.phase), t.start, t.end]);
+        let out = PyDict::new(py);
+        out.set_item("step_ps", outcome.step)?;
+        out.set_item("class_of", timeline.class_of.into_pyarray(py))?;
+        out.set_item("turns", table(py, turns.collect(), 4)?)?;
+        out.set_item("transfers", table(py, transfers.collect(), 5)?)?;
+        out.set_item("bytes", PyArray1::from_iter(py, timeline.transfers.iter().map(|t| t.bytes)))?;
+        out.set_item("every_ps", timeline.every)?;
+        out.set_item("mean", table(py, timeline.mean, timeline.tiers)?)?;
+        out.set_item("most", table(py, timeline.most, timeline.tiers)?)?;
         Ok(out)
     }
 

@@ -1,7 +1,8 @@
 //! Programs as Python gives them, turned into the engine's own.
 
 use crate::EngineError;
-use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, Op, Program, QpUse, Work};
+use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, Mix, Op, Program, QpUse, Stream, Work};
+use numpy::ndarray::ArrayView1;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
@@ -19,6 +20,30 @@ pub struct OpIn<'py> {
     members: PyReadonlyArray1<'py, u32>,
     sizes: Vec<usize>,
     matrix: Option<PyReadonlyArray2<'py, f64>>,
+    ranks: Option<PyReadonlyArray1<'py, u32>>,
+}
+
+/// Several jobs on one network: the attributes of `eastwest.engine.program.NativeMix`.
+#[derive(FromPyObject)]
+pub struct MixIn<'py> {
+    until: Vec<u32>,
+    slowdown: Vec<f64>,
+    senders: PyReadonlyArray1<'py, u32>,
+    receivers: PyReadonlyArray2<'py, u32>,
+    offered: f64,
+}
+
+impl MixIn<'_> {
+    fn mix(&self, carriage: Carriage) -> PyResult<Mix> {
+        let (senders, receivers) = (self.senders.as_slice()?, self.receivers.as_array());
+        if senders.len() != receivers.nrows() {
+            return Err(EngineError::new_err("background traffic has not as many rows of receivers as senders"));
+        }
+        let stream =
+            |(&from, to): (&u32, ArrayView1<'_, u32>)| Stream { from, to: to.to_vec(), rate: self.offered, carriage };
+        let background = senders.iter().zip(receivers.outer_iter()).map(stream).collect();
+        Ok(Mix { until: self.until.clone(), slowdown: self.slowdown.clone(), background })
+    }
 }
 
 /// How connections are carried: the attributes of `eastwest.engine.Carriage`.
@@ -72,7 +97,10 @@ pub fn carriage(given: &CarriageIn) -> PyResult<Carriage> {
 fn op(given: &OpIn<'_>, carriage: Carriage) -> PyResult<Op> {
     let members = given.members.as_slice()?;
     let work = match given.work.as_str() {
-        "compute" => Work::Compute { seconds: given.seconds },
+        "compute" => {
+            let ranks = given.ranks.as_ref().map(|ranks| ranks.as_slice().map(<[u32]>::to_vec)).transpose()?;
+            Work::Compute { seconds: given.seconds, ranks }
+        }
         "send-recv" => {
             let pairs = members.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
             Work::SendRecv { pairs, bytes: given.bytes, carriage }
@@ -104,7 +132,13 @@ fn op(given: &OpIn<'_>, carriage: Carriage) -> PyResult<Op> {
 }
 
 /// The engine's program.
-pub fn program(gpu: &[u32], ops: &[OpIn<'_>], overlap_slowdown: f64, carriage: Carriage) -> PyResult<Program> {
+pub fn program(
+    gpu: &[u32],
+    ops: &[OpIn<'_>],
+    overlap_slowdown: f64,
+    mix: &MixIn<'_>,
+    carriage: Carriage,
+) -> PyResult<Program> {
     let ops = ops.iter().map(|given| op(given, carriage)).collect::<PyResult<Vec<_>>>()?;
-    Ok(Program { gpu: gpu.to_vec(), ops, overlap_slowdown })
+    Ok(Program { gpu: gpu.to_vec(), ops, overlap_slowdown, mix: mix.mix(carriage)? })
 }

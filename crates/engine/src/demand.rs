@@ -18,7 +18,7 @@ pub struct Demands {
     pub weight: Vec<f64>,
     /// Rate that a demand cannot exceed, bytes a second; infinite where nothing but resources holds it.
     pub cap: Vec<f64>,
-    /// Bytes of progress until each demand is done.
+    /// Bytes of progress until each demand is done; infinite for one without end, which then needs a finite cap.
     pub work: Vec<f64>,
     /// Time added after a demand's last byte, picoseconds.
     pub latency: Vec<Picoseconds>,

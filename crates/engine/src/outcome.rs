@@ -35,3 +35,66 @@ pub struct Outcome {
     /// Events handled: rate computations of the fluid solver.
     pub rounds: u64,
 }
+
+/// What happened when in one run.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    /// Class of each rank; ranks of one class do the same at the same times.
+    pub class_of: Vec<u32>,
+    /// Operations of each class, in program order; what never began is left out, what never ended ends with the run.
+    pub turns: Vec<Turn>,
+    /// Phases of each group's collective or pair's message, in the order in which they began.
+    pub transfers: Vec<Transfer>,
+    /// Length of each span over which loads are means; the last may be shorter.
+    pub every: Picoseconds,
+    /// Number of tiers.
+    pub tiers: usize,
+    /// Mean utilisation of each tier's links, span by span.
+    pub mean: Vec<f64>,
+    /// Utilisation of each tier's busiest link, span by span.
+    pub most: Vec<f64>,
+}
+
+impl Timeline {
+    /// Number of spans sampled.
+    pub fn spans(&self) -> usize {
+        self.mean.len().checked_div(self.tiers).unwrap_or(0)
+    }
+}
+
+/// An operation on a class of ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Index of the operation.
+    pub op: u32,
+    /// The class.
+    pub class: u32,
+    /// When its ranks were ready for it.
+    pub start: Picoseconds,
+    /// When they had done it.
+    pub end: Picoseconds,
+}
+
+impl Default for Turn {
+    /// One that has not begun.
+    fn default() -> Self {
+        Self { op: 0, class: 0, start: Picoseconds::MAX, end: Picoseconds::MAX }
+    }
+}
+
+/// A phase of one group's collective, or one pair's message.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transfer {
+    /// Index of the operation.
+    pub op: u32,
+    /// Index of the group or pair within the operation.
+    pub part: u32,
+    /// Number of the phase.
+    pub phase: u32,
+    /// Bytes handed from rank to rank in it.
+    pub bytes: f64,
+    /// When it began: all its ranks were there.
+    pub start: Picoseconds,
+    /// When its last byte had come.
+    pub end: Picoseconds,
+}

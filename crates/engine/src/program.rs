@@ -13,6 +13,40 @@ pub struct Program {
     pub ops: Vec<Op>,
     /// Factor by which a GPU's compute takes longer while at least one communication runs on it (1.0: not at all).
     pub overlap_slowdown: f64,
+    /// What more there is to say where several jobs share the network.
+    pub mix: Mix,
+}
+
+/// Several jobs on one network, and what else is under way there; by default one job, alone.
+#[derive(Clone, Debug, Default)]
+pub struct Mix {
+    /// Operations with which the run ends, whatever others still do; empty: it ends with all.
+    pub until: Vec<u32>,
+    /// Each rank's own factor in place of `overlap_slowdown`; empty: all have that one.
+    pub slowdown: Vec<f64>,
+    /// Traffic that is under way as long as the program runs.
+    pub background: Vec<Stream>,
+}
+
+/// Background traffic out of one GPU. It never ends and nothing waits for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stream {
+    /// GPU node that sends; it need not have a rank.
+    pub from: u32,
+    /// GPU nodes that receive, each an equal part.
+    pub to: Vec<u32>,
+    /// Bytes a second that are offered to all of them together; it sends less where the network has less for it, to all
+    /// of them alike.
+    pub rate: f64,
+    /// How its connections are carried.
+    pub carriage: Carriage,
+}
+
+impl Program {
+    /// Factor by which a rank's compute takes longer while it communicates.
+    pub fn slowdown(&self, rank: u32) -> f64 {
+        self.mix.slowdown.get(rank as usize).copied().unwrap_or(self.overlap_slowdown)
+    }
 }
 
 /// One operation of the program.
@@ -29,10 +63,12 @@ pub struct Op {
 /// What an operation does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
-    /// Every rank computes for this long, seconds.
+    /// Ranks compute for this long, seconds.
     Compute {
         /// Duration on an undisturbed GPU, seconds.
         seconds: f64,
+        /// The ranks that do; none named: every rank does.
+        ranks: Option<Vec<u32>>,
     },
     /// Each group runs this collective, all groups at once.
     Collective {

@@ -22,11 +22,25 @@ class Network:
         gpu: npt.NDArray[np.uint32],
         ops: Sequence[object],
         overlap_slowdown: float,
+        mix: object,
         carried: object,
         fidelity: str,
         tolerance: float,
         seeds: Sequence[int],
     ) -> dict[str, npt.NDArray[Any]]: ...
+    def record(
+        self,
+        gpu: npt.NDArray[np.uint32],
+        ops: Sequence[object],
+        overlap_slowdown: float,
+        mix: object,
+        carried: object,
+        fidelity: str,
+        tolerance: float,
+        seed: int,
+        every: int,
+        tiers: npt.NDArray[np.uint32],
+    ) -> dict[str, Any]: ...
     def max_min(
         self,
         from_gpu: npt.NDArray[np.uint32],

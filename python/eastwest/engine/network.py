@@ -14,16 +14,15 @@ import polars as pl
 
 from eastwest.engine import _native
 from eastwest.engine._native import EngineError
-from eastwest.engine.program import native_ops
+from eastwest.engine.program import BITS, native_mix, native_ops
 from eastwest.fabric import Fabric, addresses
-from eastwest.workload import Step
+from eastwest.workload import Background, Step
 
 Balancing = Literal["ecmp", "spray", "adaptive", "pinned"]
 QpUse = Literal["split", "round-robin"]
 HashSeeds = Literal["per-switch", "shared"]
 Fidelity = Literal["ideal", "fluid"]
 Floats = npt.NDArray[np.float64]
-BITS = 8.0
 
 
 @dataclass(frozen=True)
@@ -127,8 +126,9 @@ class Network:
         fidelity: Fidelity = "fluid",
         seeds: Sequence[int] = (0,),
         tolerance: float = 0.01,
+        background: Background | None = None,
     ) -> Run:
-        """Runs `step` once for each seed, with rank i on GPU node `gpu_of_rank[i]`.
+        """Runs `step` once for each seed, with rank i on GPU node `gpu_of_rank[i]`, beside `background` traffic.
 
         `tolerance` is the part of the remaining time within which `fluid` batches completions (0: exact).
 
@@ -143,6 +143,7 @@ class Network:
                 np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
                 native_ops(step),
                 step.overlap_slowdown,
+                native_mix(step, background),
                 carriage,
                 fidelity,
                 tolerance,

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from eastwest.workload import Collective, Compute, Operation, Step, in_order
+from eastwest.workload import Background, Collective, Compute, Operation, Step, in_order
+
+BITS = 8.0
 
 
 def _nobody() -> npt.NDArray[np.uint32]:
@@ -29,6 +31,40 @@ class NativeOp:
     members: npt.NDArray[np.uint32] = field(default_factory=_nobody)
     sizes: tuple[int, ...] = ()
     matrix: npt.NDArray[np.float64] | None = None
+    ranks: npt.NDArray[np.uint32] | None = None
+
+
+@dataclass(frozen=True)
+class NativeMix:
+    """What more there is to say where several jobs run; the native engine reads these attributes by name.
+
+    Each of `senders` offers `offered` bytes a second to its row of `receivers`, shape (senders, receivers of each).
+    """
+
+    until: list[int]
+    slowdown: list[float]
+    senders: npt.NDArray[np.uint32]
+    receivers: npt.NDArray[np.uint32]
+    offered: float
+
+
+def native_mix(step: Step, background: Background | None) -> NativeMix:
+    """What a step says of several jobs, and the traffic beside them.
+
+    Raises:
+        ValueError: the step ends with an operation that it does not have, or a sender has no row of receivers.
+    """
+    number = {operation.name: index for index, operation in enumerate(step.operations)}
+    for name in step.until:
+        if name not in number:
+            raise ValueError(f"the step ends with '{name}', which it does not have")
+    until, slowdown = [number[name] for name in step.until], list(step.slowdown_of_rank)
+    if background is None:
+        return NativeMix(until, slowdown, _nobody(), np.empty((0, 0), dtype=np.uint32), 0.0)
+    senders, receivers = (
+        np.ascontiguousarray(nodes, dtype=np.uint32) for nodes in (background.senders, background.receivers)
+    )
+    return NativeMix(until, slowdown, senders, receivers, background.rate_bps / BITS)
 
 
 def native_ops(step: Step) -> list[NativeOp]:
@@ -46,7 +82,8 @@ def native_ops(step: Step) -> list[NativeOp]:
 
 def _native(operation: Operation, after: list[int], queues: dict[str, int]) -> NativeOp:
     if isinstance(operation, Compute):
-        return NativeOp(after, queue=0, work="compute", seconds=operation.seconds)
+        ranks = None if operation.ranks is None else np.ascontiguousarray(operation.ranks, dtype=np.uint32)
+        return NativeOp(after, queue=0, work="compute", seconds=operation.seconds, ranks=ranks)
     queue = queues.setdefault(operation.queue, len(queues) + 1)
     if isinstance(operation, Collective):
         if operation.channels < 1:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from eastwest.engine import Network, Run
-from eastwest.engine.network import BITS, Floats
+from eastwest.engine.network import Floats
+from eastwest.engine.program import BITS
 from eastwest.study.result import TierLoad
 
 

@@ -1,5 +1,7 @@
 """Workloads: what the ranks of a job do in one step."""
 
+from eastwest.workload.background import Background
+from eastwest.workload.jobs import Job, merged
 from eastwest.workload.measured import Measured
 from eastwest.workload.operations import (
     Algorithm,
@@ -19,10 +21,12 @@ from eastwest.workload.operations import (
 
 __all__ = [
     "Algorithm",
+    "Background",
     "Collective",
     "CollectiveKind",
     "Compute",
     "Groups",
+    "Job",
     "Measured",
     "Operation",
     "SendRecv",
@@ -30,6 +34,7 @@ __all__ = [
     "all_ranks",
     "consecutive",
     "in_order",
+    "merged",
     "shift",
     "strided",
 ]

@@ -20,11 +20,12 @@ Groups = tuple[npt.NDArray[np.uint32], ...]
 
 @dataclass(frozen=True)
 class Compute:
-    """Every rank computes for `seconds`; compute operations of a rank run one after another."""
+    """Every rank, or each of `ranks`, computes for `seconds`; compute operations of a rank run one after another."""
 
     name: str
     seconds: float
     after: tuple[str, ...] = ()
+    ranks: npt.NDArray[np.uint32] | None = None
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,16 @@ Operation = Compute | Collective | SendRecv
 class Step:
     """One training step of `ranks` ranks.
 
-    `overlap_slowdown` is the factor by which compute takes longer while a communication runs on the same GPU.
+    `overlap_slowdown` is the factor by which compute takes longer while a communication runs on the same GPU; where
+    ranks differ, `slowdown_of_rank` has each one's own. The step ends with the operations named in `until`, whatever
+    others still do; with all where none is named.
     """
 
     ranks: int
     operations: tuple[Operation, ...] = field(default=())
     overlap_slowdown: float = 1.0
+    slowdown_of_rank: tuple[float, ...] = ()
+    until: tuple[str, ...] = ()
 
     @property
     def compute_s(self) -> float:

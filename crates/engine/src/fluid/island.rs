@@ -19,6 +19,8 @@ pub(super) struct Flight {
     pub index: u32,
     /// Counts changes of its rate within an island.
     stamp: u32,
+    /// Whether it has no end; `remaining` is then what it has progressed, below zero.
+    is_endless: bool,
     started: Picoseconds,
     since: Picoseconds,
     /// Bytes of progress that were left then.
@@ -33,13 +35,15 @@ pub(super) struct Flight {
 
 impl Flight {
     pub(super) fn new(batch: u32, index: u32, work: f64, now: Picoseconds) -> Self {
-        let end = Picoseconds::MAX;
-        Self { batch, index, stamp: 0, started: now, since: now, remaining: work, rate: 0.0, end, drift: 0.0 }
+        let (end, is_endless) = (Picoseconds::MAX, work == f64::INFINITY);
+        let remaining = if is_endless { 0.0 } else { work };
+        Self { batch, index, stamp: 0, is_endless, started: now, since: now, remaining, rate: 0.0, end, drift: 0.0 }
     }
 
-    /// Bytes of progress that are left at a time.
+    /// Bytes of progress that are left at a time; of one without end, less than none by as many as it has made.
     pub(super) fn remaining_at(&self, now: Picoseconds) -> f64 {
-        (self.remaining - self.rate * seconds(now - self.since)).max(0.0)
+        let left = self.remaining - self.rate * seconds(now - self.since);
+        if self.is_endless { left } else { left.max(0.0) }
     }
 
     /// Changes the rate, which is late by `lag` seconds. Gives whether that is a change.
@@ -51,6 +55,7 @@ impl Flight {
         (self.remaining, self.since, self.rate) = (self.remaining_at(now), now, rate);
         self.stamp += 1;
         self.end = now.saturating_add(match self.remaining {
+            _ if self.is_endless => Picoseconds::MAX,
             0.0 => 0,
             remaining => whole(remaining / rate * PS_PER_S),
         });
@@ -156,7 +161,7 @@ impl Island {
         (0..).zip(&self.flights).filter(|&(f, _)| !self.filling.is_gone(f)).map(|(_, flight)| flight)
     }
 
-    /// Time at which the last flight would be done at present rates.
+    /// Time at which the last flight would be done at present rates; the end of time where all are without end.
     pub(super) fn last(&self) -> Picoseconds {
         self.flights[self.slowest as usize].end
     }
@@ -203,7 +208,8 @@ impl Island {
     fn meet(&mut self, f: u32) {
         let flight = &self.flights[f as usize];
         self.shortest = self.shortest.min(flight.end - flight.started);
-        if flight.end > self.last() {
+        let last = self.last();
+        if flight.end < Picoseconds::MAX && (flight.end > last || last == Picoseconds::MAX) {
             self.slowest = f;
         }
     }

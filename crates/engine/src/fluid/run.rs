@@ -317,7 +317,7 @@ impl Fluid {
             for &resource in self.islands[id].resources() {
                 self.owner[resource as usize] = id;
             }
-            self.horizon.push((self.islands[id].last(), id));
+            self.look_ahead(id);
             self.plan(id);
         }
     }
@@ -327,7 +327,15 @@ impl Fluid {
         let island = self.islands.get_mut(id).expect("only islands that exist are refilled");
         if island.refill(self.now, lag, &mut self.scratch) {
             self.rounds += 1;
-            self.horizon.push((island.last(), id));
+            self.look_ahead(id);
+        }
+    }
+
+    /// Notes when the last demand of an island that has an end is expected to be done.
+    fn look_ahead(&mut self, id: u32) {
+        let last = self.islands[id].last();
+        if last < Picoseconds::MAX {
+            self.horizon.push((last, id));
         }
     }
 
@@ -359,7 +367,10 @@ impl Fluid {
 /// Adds the bytes of all work of some demands.
 fn carry_all(demands: &Demands, carried: &mut [f64]) {
     for (demand, &work) in demands.work.iter().enumerate() {
-        carry(demands, demand, work, carried);
+        // What has no end is counted as it flies.
+        if work < f64::INFINITY {
+            carry(demands, demand, work, carried);
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::strand::{Edge, Pattern, Strand, describe};
 use super::{direct, queue_pairs};
 use crate::demand::Demands;
-use crate::program::{Carriage, Collective};
+use crate::program::{Carriage, Collective, QpUse, Stream};
 use crate::routing::{Connection, Leg, Router};
 use crate::{Picoseconds, Result};
 
@@ -81,6 +81,24 @@ impl<'r> Lowering<'r> {
         let bytes = self.strands.push(self.router, self.gpu, carriage, &strand, &mut demands)?;
         Ok(vec![Phase { demands: Arc::new(demands), bytes }])
     }
+}
+
+/// Lowers background traffic out of one GPU node: one demand to all its receivers, without end and capped.
+///
+/// # Errors
+/// [`crate::Error::Unreachable`] where it cannot reach one.
+pub fn stream(router: &Router, nodes: &[u32], stream: &Stream) -> Result<Demands> {
+    let Stream { from, to, rate, carriage } = stream;
+    // As many messages as occupy each queue pair alike.
+    let message = if carriage.qp_use == QpUse::RoundRobin { carriage.message_bytes } else { 1.0 };
+    let bytes = message * f64::from(carriage.qps);
+    let (mut strand, mut demands) = (Strand::default(), Demands::default());
+    strand.restart(0, 1);
+    strand.stage(Pattern::Together, to.iter().map(|&to| Edge { from: *from, to, bytes }));
+    StrandLowering::new(router.resources().len()).push(router, nodes, carriage, &strand, &mut demands)?;
+    demands.cap[0] = rate / to.len() as f64;
+    demands.work[0] = f64::INFINITY;
+    Ok(demands)
 }
 
 /// Where ranks are: the NVLink domain of each one's GPU and its position there.

@@ -34,5 +34,5 @@ mod servers;
 mod strand;
 
 pub use chunks::{ChunkGraph, Lane, WINDOW, chunks};
-pub use demands::{Lowering, Phase, demands};
+pub use demands::{Lowering, Phase, demands, stream};
 pub use strand::{check, check_carriage};

@@ -1,7 +1,7 @@
 //! Programs that cannot run, told before they are started, with the operation and the cause.
 
 use crate::lower;
-use crate::program::{Algorithm, Collective, Kind, Program, Work};
+use crate::program::{Algorithm, Collective, Kind, Mix, Program, Stream, Work};
 use crate::routing::Topology;
 use crate::schedule::RunOptions;
 use crate::{Error, Result};
@@ -35,6 +35,7 @@ pub(super) fn check(topology: &Topology, program: &Program) -> Result<()> {
     check_ranks(topology, program)?;
     let mut seen = Seen { last: vec![0; program.gpu.len()], mark: 0 };
     let mut computed = 0.0;
+    let slowest = program.mix.slowdown.iter().copied().fold(program.overlap_slowdown, f64::max);
     for (index, op) in program.ops.iter().enumerate() {
         if let Some(&later) = op.after.iter().find(|&&after| after as usize >= index) {
             let what = if later as usize == index {
@@ -49,14 +50,53 @@ pub(super) fn check(topology: &Topology, program: &Program) -> Result<()> {
             return wrong(index, "queue 0 is for compute, and only for compute".into());
         }
         check_work(&op.work, &mut seen).or_else(|cause| wrong(index, cause))?;
-        if let Work::Compute { seconds } = op.work {
-            computed += seconds * program.overlap_slowdown;
+        if let Work::Compute { seconds, .. } = op.work {
+            computed += seconds * slowest;
         }
         if computed > LONGEST_S {
             return wrong(index, format!("with it the step computes for over {LONGEST_S:e} seconds"));
         }
     }
-    Ok(())
+    check_mix(topology, program)
+}
+
+fn check_mix(topology: &Topology, program: &Program) -> Result<()> {
+    let Mix { until, slowdown, background } = &program.mix;
+    let (ops, ranks) = (program.ops.len(), program.gpu.len());
+    if let Some(op) = until.iter().find(|&&op| op as usize >= ops) {
+        return Err(Error::Program(format!("the run ends with operation {op} but there are {ops} operations")));
+    }
+    if !slowdown.is_empty() && slowdown.len() != ranks {
+        return Err(Error::Program(format!("overlap slows {} ranks but there are {ranks}", slowdown.len())));
+    }
+    slowdown.iter().try_for_each(|&factor| check_slowdown(factor))?;
+    for stream in background {
+        let Stream { from, to, rate, carriage } = stream;
+        if !(rate.is_finite() && *rate > 0.0) {
+            return Err(Error::Program(format!("background traffic offers {rate} bytes a second")));
+        }
+        if to.is_empty() || to.contains(from) {
+            return Err(Error::Program(format!("background traffic from node {from} goes nowhere but to others")));
+        }
+        for &node in to.iter().chain([from]) {
+            if node as usize >= topology.graph().nodes() {
+                let nodes = topology.graph().nodes();
+                return Err(Error::Program(format!("background traffic on node {node} but there are {nodes} nodes")));
+            }
+            topology.domain(node).map_err(|cause| Error::Program(format!("background traffic: {cause}")))?;
+        }
+        lower::check_carriage(carriage)?;
+    }
+    let hops = |stream: &Stream| stream.to.len() as f64 * (6.0 + 2.0 * f64::from(stream.carriage.qps));
+    check_memory(background.iter().map(hops).sum())
+        .map_err(|cause| Error::Program(format!("background traffic: {cause}")))
+}
+
+fn check_slowdown(factor: f64) -> Result<()> {
+    if factor.is_finite() && factor >= 1.0 {
+        return Ok(());
+    }
+    Err(Error::Program(format!("overlap slows compute by a factor of 1 or more, not {factor}")))
 }
 
 fn wrong(op: usize, cause: String) -> Result<()> {
@@ -64,10 +104,7 @@ fn wrong(op: usize, cause: String) -> Result<()> {
 }
 
 fn check_ranks(topology: &Topology, program: &Program) -> Result<()> {
-    let slowdown = program.overlap_slowdown;
-    if !(slowdown.is_finite() && slowdown >= 1.0) {
-        return Err(Error::Program(format!("overlap slows compute by a factor of 1 or more, not {slowdown}")));
-    }
+    check_slowdown(program.overlap_slowdown)?;
     let mut rank_on = vec![None; topology.graph().nodes()];
     for (rank, &gpu) in program.gpu.iter().enumerate() {
         if gpu as usize >= rank_on.len() {
@@ -137,9 +174,15 @@ fn check_memory(hops: f64) -> std::result::Result<(), String> {
 
 fn check_work(work: &Work, seen: &mut Seen) -> std::result::Result<(), String> {
     match work {
-        Work::Compute { seconds } => {
+        Work::Compute { seconds, ranks } => {
             if !(seconds.is_finite() && *seconds >= 0.0) {
                 return Err(format!("it computes for {seconds} seconds"));
+            }
+            seen.restart();
+            for &rank in ranks.iter().flatten() {
+                if !seen.meet(rank)? {
+                    return Err(format!("rank {rank} is named twice"));
+                }
             }
         }
         Work::Collective { groups, collective } => {

@@ -3,8 +3,10 @@
 use crate::Picoseconds;
 
 /// A class's clock.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Clock {
+    /// Factor by which compute takes longer while a communication moves data.
+    slowdown: f64,
     since: Picoseconds,
     communications: u32,
     /// Undisturbed compute left, picoseconds, where it computes.
@@ -20,12 +22,18 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    fn catch_up(&mut self, now: Picoseconds, slowdown: f64) {
+    /// A clock at time zero of ranks whose compute communication stretches by a factor.
+    pub fn new(slowdown: f64) -> Self {
+        Self { slowdown, since: 0, communications: 0, left: None, version: 0, compute: 0, communication: 0, exposed: 0 }
+    }
+
+    /// Counts what has passed until now.
+    pub fn catch_up(&mut self, now: Picoseconds) {
         let passed = now - self.since;
         self.since = now;
         if let Some(left) = &mut self.left {
             self.compute += passed;
-            *left -= passed as f64 / if self.communications > 0 { slowdown } else { 1.0 };
+            *left -= passed as f64 / if self.communications > 0 { self.slowdown } else { 1.0 };
         }
         if self.communications > 0 {
             self.communication += passed;
@@ -36,37 +44,37 @@ impl Clock {
     }
 
     /// When compute ends if nothing changes.
-    fn expected_end(&mut self, slowdown: f64) -> Option<Picoseconds> {
-        let stretch = if self.communications > 0 { slowdown } else { 1.0 };
+    fn expected_end(&mut self) -> Option<Picoseconds> {
+        let stretch = if self.communications > 0 { self.slowdown } else { 1.0 };
         self.version += 1;
         self.left.map(|left| self.since + (left.max(0.0) * stretch).round() as Picoseconds)
     }
 
     /// Begins to compute; gives the expected end.
-    pub fn start_compute(&mut self, now: Picoseconds, work: f64, slowdown: f64) -> Option<Picoseconds> {
-        self.catch_up(now, slowdown);
+    pub fn start_compute(&mut self, now: Picoseconds, work: f64) -> Option<Picoseconds> {
+        self.catch_up(now);
         self.left = Some(work);
-        self.expected_end(slowdown)
+        self.expected_end()
     }
 
     /// Ends computing.
-    pub fn end_compute(&mut self, now: Picoseconds, slowdown: f64) {
-        self.catch_up(now, slowdown);
+    pub fn end_compute(&mut self, now: Picoseconds) {
+        self.catch_up(now);
         self.left = None;
         self.version += 1;
     }
 
     /// One communication more; gives the new expected end of compute where it changes.
-    pub fn start_communication(&mut self, now: Picoseconds, slowdown: f64) -> Option<Picoseconds> {
-        self.catch_up(now, slowdown);
+    pub fn start_communication(&mut self, now: Picoseconds) -> Option<Picoseconds> {
+        self.catch_up(now);
         self.communications += 1;
-        if self.communications == 1 { self.expected_end(slowdown) } else { None }
+        if self.communications == 1 { self.expected_end() } else { None }
     }
 
     /// One communication fewer; gives the new expected end of compute where it changes.
-    pub fn end_communication(&mut self, now: Picoseconds, slowdown: f64) -> Option<Picoseconds> {
-        self.catch_up(now, slowdown);
+    pub fn end_communication(&mut self, now: Picoseconds) -> Option<Picoseconds> {
+        self.catch_up(now);
         self.communications -= 1;
-        if self.communications == 0 { self.expected_end(slowdown) } else { None }
+        if self.communications == 0 { self.expected_end() } else { None }
     }
 }

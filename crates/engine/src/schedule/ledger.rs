@@ -1,5 +1,6 @@
 //! Books of a run: what resources should have carried, what they did, and which flows crossed them.
 
+use crate::demand::Demands;
 use crate::lower::Phase;
 use crate::outcome::Outcome;
 use crate::routing::Resources;
@@ -12,6 +13,10 @@ pub(super) const ROUNDING: f64 = 1e-6;
 pub(super) struct Ledger {
     /// Bytes that each resource should carry.
     due: Vec<f64>,
+    /// Of them, those of transfers that the run's end cut short.
+    cut: Vec<f64>,
+    /// Most that background traffic offers each resource, bytes a second.
+    offered: Vec<f64>,
     /// For operations with groups yet to be lowered: flows on each resource in each phase, and how many are to come.
     open: Vec<Option<(Vec<Vec<f64>>, u32)>>,
     /// Most flows that one operation put on each resource.
@@ -20,18 +25,23 @@ pub(super) struct Ledger {
 
 impl Ledger {
     pub fn new(resources: usize, ops: usize) -> Self {
-        Self { due: vec![0.0; resources], open: vec![None; ops], flows: vec![0.0; resources] }
+        let none = vec![0.0; resources];
+        Self { due: none.clone(), cut: none.clone(), offered: none.clone(), open: vec![None; ops], flows: none }
     }
 
     /// Notes demands that start.
     pub fn start(&mut self, phase: &Phase) {
-        let demands = &phase.demands;
-        for (demand, &work) in demands.work.iter().enumerate() {
-            let (resources, coefficients) = demands.row(demand);
-            for (&resource, coefficient) in resources.iter().zip(coefficients) {
-                self.due[resource as usize] += coefficient * work;
-            }
-        }
+        enter(&phase.demands, &phase.demands.work, &mut self.due);
+    }
+
+    /// Notes that the run has ended before these demands.
+    pub fn cut(&mut self, phase: &Phase) {
+        enter(&phase.demands, &phase.demands.work, &mut self.cut);
+    }
+
+    /// Notes background traffic.
+    pub fn offer(&mut self, demands: &Demands) {
+        enter(demands, &demands.cap, &mut self.offered);
     }
 
     /// Counts the flows of one of an operation's `parts` groups or pairs; once for operations that are alike.
@@ -63,7 +73,9 @@ impl Ledger {
     /// [`Error::Internal`] where bytes were lost or made, or a resource carried more than it can.
     pub fn check(&self, carried: &[f64], capacity: &[f64], seconds: f64, slack: f64) -> Result<()> {
         for (resource, (&due, &carried)) in self.due.iter().zip(carried).enumerate() {
-            if (carried - due).abs() > ROUNDING * due.max(1.0) {
+            let (least, beside) = (due - self.cut[resource], self.offered[resource] * (seconds + slack));
+            let rounding = ROUNDING * (due + beside).max(1.0);
+            if carried < least - rounding || carried > due + beside + rounding {
                 return Err(Error::Internal(format!("resource {resource} carried {carried} bytes of {due}")));
             }
             let most = capacity[resource] * (seconds * (1.0 + ROUNDING) + slack);
@@ -90,12 +102,21 @@ impl Ledger {
     }
 }
 
+/// Adds to each resource what demands load it with in all, when each progresses by so much.
+fn enter(demands: &Demands, progress: &[f64], book: &mut [f64]) {
+    for (demand, &progress) in progress.iter().enumerate() {
+        let (resources, coefficients) = demands.row(demand);
+        for (&resource, coefficient) in resources.iter().zip(coefficients) {
+            book[resource as usize] += coefficient * progress;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::demand::Demands;
 
     /// Books of a resource that is to carry 2 bytes for each of 500 bytes of progress.
     fn books() -> Ledger {
@@ -116,6 +137,28 @@ mod tests {
     fn bytes_lost_or_made_are_told() {
         for carried in [999.0, 1001.0] {
             assert!(matches!(books().check(&[carried], &[1e9], 10.0, 0.0), Err(Error::Internal(_))));
+        }
+    }
+
+    #[test]
+    fn a_transfer_that_is_cut_short_may_carry_less_and_no_more() {
+        let mut demands = Demands::default();
+        demands.push(&[(0, 1.0)], 1.0, f64::INFINITY, 300.0, 0);
+        let (mut books, cut) = (books(), Phase { demands: Arc::new(demands), bytes: 300.0 });
+        books.start(&cut);
+        books.cut(&cut);
+        for (carried, is_right) in [(999.0, false), (1000.0, true), (1300.0, true), (1301.0, false)] {
+            assert_eq!(books.check(&[carried], &[1e9], 10.0, 0.0).is_ok(), is_right, "{carried} bytes");
+        }
+    }
+
+    #[test]
+    fn background_traffic_carries_what_it_offers_at_most() {
+        let (mut books, mut demands) = (books(), Demands::default());
+        demands.push(&[(0, 0.5)], 1.0, 20.0, f64::INFINITY, 0);
+        books.offer(&demands);
+        for (carried, is_right) in [(999.0, false), (1000.0, true), (1100.0, true), (1101.0, false)] {
+            assert_eq!(books.check(&[carried], &[1e9], 10.0, 0.0).is_ok(), is_right, "{carried} bytes");
         }
     }
 

@@ -13,16 +13,17 @@ mod chunks;
 mod clock;
 mod ledger;
 mod plan;
+mod recorder;
 mod run;
 
 use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
-use crate::Result;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Timeline};
 use crate::program::Program;
 use crate::routing::{Balancing, Router, Topology};
+use crate::{Error, Picoseconds, Result};
 
 pub use chunks::run_chunks;
 
@@ -67,7 +68,38 @@ impl RunOptions {
 pub fn run(topology: &Topology, program: &Program, options: &RunOptions, seed: u64) -> Result<Outcome> {
     check::check_options(options)?;
     let plan = plan::Plan::new(topology, program)?;
-    run::run(topology, program, &plan, options, seed, &AtomicBool::new(false))
+    Ok(run::run(topology, program, &plan, options, seed, &AtomicBool::new(false), None)?.0)
+}
+
+/// What a timeline is to hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// Span over which loads are means, picoseconds.
+    pub every: Picoseconds,
+    /// Tier of each link, as numbers from 0 on; links of one resource are of one tier.
+    pub tiers: &'a [u32],
+}
+
+/// Runs a program once and records what happened when; the outcome is that of [`run`]. Setting `stop` ends it soon.
+///
+/// # Errors
+/// As [`run_seeds`], and [`Error::Program`] where there are not as many tiers as links.
+pub fn record(
+    topology: &Topology,
+    program: &Program,
+    options: &RunOptions,
+    seed: u64,
+    record: Record,
+    stop: &AtomicBool,
+) -> Result<(Outcome, Timeline)> {
+    check::check_options(options)?;
+    let links = topology.graph().links();
+    if record.tiers.len() != links {
+        return Err(Error::Program(format!("{links} links but {} tiers", record.tiers.len())));
+    }
+    let plan = plan::Plan::new(topology, program)?;
+    let (outcome, timeline) = run::run(topology, program, &plan, options, seed, stop, Some(record))?;
+    Ok((outcome, timeline.unwrap_or_default()))
 }
 
 /// Runs a program once for each seed, in parallel; outcomes are in the order of the seeds and do not depend on the
@@ -84,5 +116,6 @@ pub fn run_seeds(
 ) -> Result<Vec<Outcome>> {
     check::check_options(options)?;
     let plan = plan::Plan::new(topology, program)?;
-    seeds.par_iter().map(|&seed| run::run(topology, program, &plan, options, seed, stop)).collect()
+    let one = |&seed: &u64| run::run(topology, program, &plan, options, seed, stop, None);
+    seeds.par_iter().map(|seed| Ok(one(seed)?.0)).collect()
 }

@@ -62,6 +62,8 @@ pub(super) struct Plan {
     /// Class of each rank. Ranks of a class belong to the same groups in every operation; one in a pair is alone.
     pub class_of: Vec<u32>,
     pub classes: usize,
+    /// For each class: factor by which communication stretches its compute.
+    pub slowdown: Vec<f64>,
     /// Turns in program order, classes ascending within an operation.
     pub turns: Vec<Turn>,
     /// For each turn: turns of the same class that wait for it.
@@ -91,6 +93,7 @@ impl Plan {
         let like = alike(program);
         let mut plan = Self {
             classes: first_rank.len(),
+            slowdown: first_rank.iter().map(|&rank| program.slowdown(rank)).collect(),
             turns: vec![],
             waiting: Rows::default(),
             waits: vec![],
@@ -152,8 +155,12 @@ impl Plan {
         let class_of = &self.class_of;
         let is_first = |rank: &&u32| first_rank[class_of[**rank as usize] as usize] == **rank;
         self.parts.push(match &program.ops[op].work {
-            Work::Compute { .. } => {
+            Work::Compute { ranks: None, .. } => {
                 members.extend((0..self.classes as u32).map(|class| (class, COMPUTE)));
+                0
+            }
+            Work::Compute { ranks: Some(ranks), .. } => {
+                members.extend(ranks.iter().filter(is_first).map(|&rank| (class_of[rank as usize], COMPUTE)));
                 0
             }
             Work::Collective { groups, .. } => {
@@ -180,15 +187,30 @@ const COMPUTE: u32 = u32::MAX;
 fn classes(program: &Program) -> (Vec<u32>, Vec<u32>) {
     let ranks = program.gpu.len();
     let (mut class_of, mut first_rank) = (vec![0u32; ranks], Vec::new());
-    if ranks > 0 {
-        first_rank.push(0);
-    }
     let (mut member, mut split) = (vec![0u32; ranks], HashMap::new());
+    let mut divide = |member: &[u32]| {
+        split.clear();
+        first_rank.clear();
+        for rank in 0..ranks {
+            let class = &mut class_of[rank];
+            *class = *split.entry((*class, member[rank])).or_insert_with(|| {
+                first_rank.push(rank as u32);
+                first_rank.len() as u32 - 1
+            });
+        }
+    };
+    let mut slowdowns = HashMap::new();
+    for rank in 0..ranks as u32 {
+        let next = slowdowns.len() as u32;
+        member[rank as usize] = *slowdowns.entry(program.slowdown(rank).to_bits()).or_insert(next);
+    }
+    divide(&member);
     let mut done: HashMap<&Vec<Vec<u32>>, ()> = HashMap::new();
     for op in &program.ops {
         member.fill(0);
         match &op.work {
-            Work::Compute { .. } => continue,
+            Work::Compute { ranks: None, .. } => continue,
+            Work::Compute { ranks: Some(ranks), .. } => ranks.iter().for_each(|&rank| member[rank as usize] = 1),
             Work::Collective { groups, .. } => {
                 if done.insert(groups, ()).is_some() {
                     continue;
@@ -203,15 +225,7 @@ fn classes(program: &Program) -> (Vec<u32>, Vec<u32>) {
                 }
             }
         }
-        split.clear();
-        first_rank.clear();
-        for rank in 0..ranks {
-            let class = &mut class_of[rank];
-            *class = *split.entry((*class, member[rank])).or_insert_with(|| {
-                first_rank.push(rank as u32);
-                first_rank.len() as u32 - 1
-            });
-        }
+        divide(&member);
     }
     (class_of, first_rank)
 }
@@ -237,7 +251,7 @@ fn alike(program: &Program) -> Vec<u32> {
 fn digest(work: &Work) -> u64 {
     let mut hasher = DefaultHasher::new();
     match work {
-        Work::Compute { seconds } => seconds.to_bits().hash(&mut hasher),
+        Work::Compute { seconds, ranks } => (seconds.to_bits(), ranks).hash(&mut hasher),
         Work::Collective { groups, collective } => {
             (groups, collective.kind, collective.algorithm, collective.bytes.to_bits()).hash(&mut hasher);
         }

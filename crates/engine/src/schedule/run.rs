@@ -6,13 +6,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::RunOptions;
 use super::clock::Clock;
 use super::ledger::{Ledger, ROUNDING};
-use super::plan::{Plan, Task};
+use super::plan::{Plan, Task, Turn};
+use super::recorder::Recorder;
+use super::{Record, RunOptions};
 use crate::fluid::Fluid;
-use crate::lower::{Lowering, Phase};
-use crate::outcome::Outcome;
+use crate::lower::{self, Lowering, Phase};
+use crate::outcome::{Outcome, Timeline};
 use crate::program::{Program, Work};
 use crate::routing::{Router, Topology};
 use crate::{Error, PS_PER_S, Picoseconds, Result};
@@ -25,9 +26,12 @@ pub(super) fn run(
     options: &RunOptions,
     seed: u64,
     stop: &AtomicBool,
-) -> Result<Outcome> {
+    record: Option<Record>,
+) -> Result<(Outcome, Option<Timeline>)> {
     let router = Router::new(topology, options.balancing, options.per_switch_seeds, seed);
     let capacity = options.capacity(&router);
+    let mut is_awaited = vec![program.mix.until.is_empty(); program.ops.len()];
+    program.mix.until.iter().for_each(|&op| is_awaited[op as usize] = true);
     let mut run = Run {
         program,
         plan,
@@ -43,7 +47,11 @@ pub(super) fn run(
         ready: (0..plan.turns.len() as u32).rev().filter(|&turn| plan.waits[turn as usize] == 0).collect(),
         moving: vec![],
         free: vec![],
-        clocks: vec![Clock::default(); plan.classes],
+        clocks: plan.slowdown.iter().map(|&slowdown| Clock::new(slowdown)).collect(),
+        awaited: plan.turns.iter().filter(|turn| is_awaited[turn.op as usize]).count(),
+        is_awaited,
+        recorder: record
+            .map(|Record { every, tiers }| Recorder::new(every, tiers, router.resources(), plan.turns.len())),
         computing: vec![0; plan.classes],
         compute_ends: BinaryHeap::new(),
         outcome: Outcome {
@@ -53,6 +61,7 @@ pub(super) fn run(
             ..Outcome::default()
         },
     };
+    run.fill_background(&router)?;
     run.until_all_end(stop)?;
     run.close(&router, &capacity, options.tolerance)
 }
@@ -63,6 +72,8 @@ struct Moving {
     phases: Rc<Vec<Phase>>,
     phase: usize,
     demands_left: usize,
+    /// Its number in the records.
+    transfer: u32,
 }
 
 struct Run<'a> {
@@ -92,15 +103,35 @@ struct Run<'a> {
     computing: Vec<u32>,
     /// Expected ends of compute with class and version; stale where the clock's version has moved on.
     compute_ends: BinaryHeap<Reverse<(Picoseconds, u32, u32)>>,
+    /// Whether the run ends only after each operation, and turns of such operations that have not ended.
+    is_awaited: Vec<bool>,
+    awaited: usize,
+    recorder: Option<Recorder<'a>>,
     outcome: Outcome,
 }
 
+/// The tag of what never ends.
+const BACKGROUND: u32 = u32::MAX;
+
 impl Run<'_> {
+    fn fill_background(&mut self, router: &Router) -> Result<()> {
+        let nodes: Vec<u32> = (0..router.topology().graph().nodes() as u32).collect();
+        for stream in &self.program.mix.background {
+            let demands = lower::stream(router, &nodes, stream)?;
+            self.ledger.offer(&demands);
+            self.fluid.add(demands, BACKGROUND);
+        }
+        Ok(())
+    }
+
     fn until_all_end(&mut self, stop: &AtomicBool) -> Result<()> {
         let mut done = Vec::new();
         loop {
             while let Some(turn) = self.ready.pop() {
                 self.start(turn)?;
+            }
+            if self.awaited == 0 {
+                return Ok(());
             }
             if stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
@@ -111,12 +142,16 @@ impl Run<'_> {
             };
             self.now = next;
             done.clear();
+            while let Some(recorder) = self.recorder.as_mut().filter(|recorder| recorder.next() <= next) {
+                self.fluid.advance(recorder.next(), &mut done);
+                recorder.sample(recorder.every(), self.fluid.carried());
+            }
             self.fluid.advance(next, &mut done);
             for &(index, _) in &done {
                 self.end_demand(index)?;
             }
             while let Some((_, class)) = self.next_compute_end().filter(|&(time, _)| time <= next) {
-                self.clocks[class as usize].end_compute(next, self.program.overlap_slowdown);
+                self.clocks[class as usize].end_compute(next);
                 self.end(self.computing[class as usize]);
             }
         }
@@ -135,13 +170,16 @@ impl Run<'_> {
 
     /// A turn has come: its class arrives at the operation.
     fn start(&mut self, turn: u32) -> Result<()> {
-        let op = self.plan.turns[turn as usize].op as usize;
+        let Turn { op, class } = self.plan.turns[turn as usize];
+        if let Some(recorder) = &mut self.recorder {
+            recorder.start(turn, op, class, self.now);
+        }
+        let op = op as usize;
         self.outcome.op_start[op] = self.outcome.op_start[op].min(self.now);
-        if let Work::Compute { seconds } = self.program.ops[op].work {
-            let class = self.plan.turns[turn as usize].class;
+        if let Work::Compute { seconds, .. } = self.program.ops[op].work {
             self.computing[class as usize] = turn;
             let clock = &mut self.clocks[class as usize];
-            let end = clock.start_compute(self.now, seconds * PS_PER_S, self.program.overlap_slowdown);
+            let end = clock.start_compute(self.now, seconds * PS_PER_S);
             self.expect(class, end);
             return Ok(());
         }
@@ -171,20 +209,24 @@ impl Run<'_> {
         }
         for &turn in self.plan.turns_of.row(task) {
             let class = self.plan.turns[turn as usize].class;
-            let end = self.clocks[class as usize].start_communication(self.now, self.program.overlap_slowdown);
+            let end = self.clocks[class as usize].start_communication(self.now);
             self.expect(class, end);
         }
         let index = self.free.pop().unwrap_or_else(|| {
             self.moving.push(None);
             self.moving.len() as u32 - 1
         });
-        self.start_phase(index, Moving { task, phases, phase: 0, demands_left: 0 });
+        self.start_phase(index, Moving { task, phases, phase: 0, demands_left: 0, transfer: 0 });
         Ok(())
     }
 
     fn start_phase(&mut self, index: u32, mut moving: Moving) {
         let phase = &moving.phases[moving.phase];
         moving.demands_left = phase.demands.len();
+        if let Some(recorder) = &mut self.recorder {
+            let Task { op, part, .. } = self.plan.tasks[moving.task as usize];
+            moving.transfer = recorder.depart(op, part, moving.phase, &moving.phases, self.now);
+        }
         self.ledger.start(phase);
         self.fluid.add(Arc::clone(&phase.demands), index);
         self.moving[index as usize] = Some(moving);
@@ -199,6 +241,9 @@ impl Run<'_> {
         if moving.demands_left > 0 {
             return Ok(());
         }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.arrive(moving.transfer, self.now);
+        }
         moving.phase += 1;
         let is_last = moving.phase == moving.phases.len();
         let Some(moving) = slot.take() else { return Ok(()) };
@@ -209,7 +254,7 @@ impl Run<'_> {
         self.free.push(index);
         for &turn in self.plan.turns_of.row(moving.task) {
             let class = self.plan.turns[turn as usize].class;
-            let end = self.clocks[class as usize].end_communication(self.now, self.program.overlap_slowdown);
+            let end = self.clocks[class as usize].end_communication(self.now);
             self.expect(class, end);
         }
         self.end_task(moving.task);
@@ -229,6 +274,10 @@ impl Run<'_> {
     fn end(&mut self, turn: u32) {
         let op = self.plan.turns[turn as usize].op as usize;
         self.outcome.op_end[op] = self.outcome.op_end[op].max(self.now);
+        self.awaited -= usize::from(self.is_awaited[op]);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.end(turn, self.now);
+        }
         for &waiting in self.plan.waiting.row(turn) {
             self.waits[waiting as usize] -= 1;
             if self.waits[waiting as usize] == 0 {
@@ -267,12 +316,18 @@ impl Run<'_> {
     }
 
     /// Checks the books and completes the outcome.
-    fn close(self, router: &Router, capacity: &[f64], tolerance: f64) -> Result<Outcome> {
-        let mut outcome = self.outcome;
-        if let Some(turn) = self.waits.iter().position(|&waits| waits > 0) {
-            return Err(Error::Internal(format!("operation {} never started", self.plan.turns[turn].op)));
+    fn close(mut self, router: &Router, capacity: &[f64], tolerance: f64) -> Result<(Outcome, Option<Timeline>)> {
+        if self.awaited > 0 {
+            let waiting = self.plan.turns.iter().zip(&self.waits).find(|(_, waits)| **waits > 0);
+            let op = waiting.map_or(0, |(turn, _)| turn.op);
+            return Err(Error::Internal(format!("operation {op} never started")));
         }
-        outcome.step = outcome.op_end.iter().copied().max().unwrap_or(0);
+        for moving in self.moving.iter().flatten() {
+            self.ledger.cut(&moving.phases[moving.phase]);
+        }
+        self.clocks.iter_mut().for_each(|clock| clock.catch_up(self.now));
+        let mut outcome = self.outcome;
+        outcome.step = self.now;
         outcome.op_start.iter_mut().filter(|start| **start == Picoseconds::MAX).for_each(|start| *start = 0);
         let of_rank = |get: fn(&Clock) -> Picoseconds| -> Vec<Picoseconds> {
             self.plan.class_of.iter().map(|&class| get(&self.clocks[class as usize])).collect()
@@ -290,7 +345,11 @@ impl Run<'_> {
         check_rates(&self.fluid)?;
         let links = router.topology().graph().links();
         self.ledger.write(links, router.resources(), &carried, limiting, &mut outcome);
-        Ok(outcome)
+        let timeline = self.recorder.map(|recorder| {
+            let class_of = self.plan.class_of.clone();
+            Timeline { class_of, ..recorder.close(outcome.step, carried) }
+        });
+        Ok((outcome, timeline))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use eastwest_engine::graph::Graph;
 use eastwest_engine::outcome::Outcome;
-use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, Op, Program, QpUse, Work};
+use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, Mix, Op, Program, QpUse, Work};
 use eastwest_engine::routing::{Balancing, Topology};
 use eastwest_engine::schedule::{Fidelity, RunOptions, run};
 use eastwest_engine::{Picoseconds, Result};
@@ -26,7 +26,7 @@ pub fn collective(kind: Kind, algorithm: Algorithm, bytes: f64, channels: u32) -
 
 /// An operation that computes.
 pub fn compute(seconds: f64, after: &[u32]) -> Op {
-    Op { after: after.to_vec(), queue: 0, work: Work::Compute { seconds } }
+    Op { after: after.to_vec(), queue: 0, work: Work::Compute { seconds, ranks: None } }
 }
 
 /// A ring all-reduce over one group in a queue.
@@ -46,7 +46,7 @@ pub fn send(queue: u32, pairs: &[(u32, u32)], bytes: f64, after: &[u32]) -> Op {
 
 /// Operations on ranks, one on each GPU in order.
 pub fn program(gpus: &[u32], ops: Vec<Op>) -> Program {
-    Program { gpu: gpus.to_vec(), ops, overlap_slowdown: 1.0 }
+    Program { gpu: gpus.to_vec(), ops, overlap_slowdown: 1.0, mix: Mix::default() }
 }
 
 /// Runs a program of these operations.
