@@ -7,10 +7,23 @@ from __future__ import annotations
 
 import math
 
+from eastwest.fabric.equipment import Equipment
 from eastwest.fabric.faceplate import Faceplate, faceplate
 from eastwest.fabric.lay import lay
 from eastwest.fabric.plan import TIERS, FabricError, FabricPlan, Shape, Tier, in_gbps
-from eastwest.fabric.shapes import Wiring, fat_tree, in_planes, leaf_spine, rail_only, rail_optimized, single_switch
+from eastwest.fabric.shapes import (
+    Switches,
+    Wiring,
+    dragonfly_plus,
+    fat_tree,
+    in_planes,
+    leaf_spine,
+    mesh,
+    rail_only,
+    rail_optimized,
+    single_switch,
+    torus,
+)
 from eastwest.fabric.tables import Fabric
 
 LONGEST_CABLE_M = 2e7
@@ -21,6 +34,9 @@ SHAPE_TIERS: dict[Shape, tuple[int, ...]] = {
     "fat-tree": (2, 3),
     "rail-optimized": (2, 3),
     "rail-only": (1, 2, 3),
+    "mesh": (1,),
+    "torus": (1,),
+    "dragonfly-plus": (2,),
 }
 """Shapes by name, each with the numbers of tiers that it can have."""
 
@@ -35,12 +51,16 @@ def build(plan: FabricPlan) -> Fabric:
     _check_technology(plan)
     plates = {tier: _faceplate(plan, tier) for tier in _tiers_that_may_be_needed(plan)}
     wiring = in_planes(_wire(plan, plates), plan.planes)
-    if plan.ratio("spine") != 1.0 and "core" not in wiring.tiers:
+    if plan.ratio("spine") != 1.0 and not any(cables.lower == "spine" for cables in wiring.cables):
         raise FabricError(
             "oversubscription",
             "the spines of this fabric have nothing above them: leave out their ratio, or ask for 3 tiers",
         )
-    return lay(plan, wiring, plates)
+    return lay(plan, wiring, {tier: _equipment(plan, plates[tier], of) for tier, of in wiring.tiers.items()})
+
+
+def _equipment(plan: FabricPlan, plate: Faceplate, switches: Switches) -> Equipment:
+    return Equipment.alike(plan.switch(plate.tier), plate.front(switches.down, switches.up), len(switches))
 
 
 def _wire(plan: FabricPlan, plates: dict[Tier, Faceplate]) -> Wiring:
@@ -48,7 +68,14 @@ def _wire(plan: FabricPlan, plates: dict[Tier, Faceplate]) -> Wiring:
     ratios = (plan.ratio("leaf"), plan.ratio("spine"))
     if plan.shape == "single-switch":
         return single_switch(plan.servers, nics, leaf)
+    if plan.shape == "mesh":
+        return mesh(plan.servers, nics, leaf, plan.links_per_pair or 1, plan.servers_per_unit)
+    if plan.shape == "torus":
+        return torus(plan.servers, nics, leaf, plan.dims or (), plan.links_per_pair or 1)
     spine = plates.get("spine", leaf)
+    if plan.shape == "dragonfly-plus":
+        groups, links = plan.groups or 0, plan.links_per_pair
+        return dragonfly_plus(plan.servers, nics, leaf, spine, groups, ratios, plan.servers_per_unit, links)
     if plan.shape in ("rail-optimized", "rail-only"):
         railed = rail_optimized if plan.shape == "rail-optimized" else rail_only
         core = plates.get("core", spine)
@@ -70,10 +97,15 @@ def _faceplate(plan: FabricPlan, tier: Tier) -> Faceplate:
     up_bps = plan.between_switches_bps
     if tier == "leaf":
         down_bps = plan.port_bps
-        up_bps = down_bps if _tiers_that_may_be_needed(plan) == ("leaf",) else up_bps
+        up_bps = down_bps if _is_alone(plan) else up_bps
     else:
         down_bps = up_bps
     return faceplate(tier, plan.switch(tier), down_bps, up_bps, plan.breakout.get(tier))
+
+
+def _is_alone(plan: FabricPlan) -> bool:
+    """Whether leaves are joined with no other switch."""
+    return plan.shape == "single-switch" or (plan.shape == "rail-only" and plan.tiers == 1)
 
 
 def _check_counts(plan: FabricPlan) -> None:
@@ -83,6 +115,12 @@ def _check_counts(plan: FabricPlan) -> None:
         raise FabricError("servers_per_unit", f"a unit holds at least one server, not {plan.servers_per_unit}")
     if plan.servers_per_pod is not None and plan.servers_per_pod < 1:
         raise FabricError("servers_per_pod", f"a pod holds at least one server, not {plan.servers_per_pod}")
+    if plan.shape == "torus" and (plan.dims is None or len(plan.dims) not in (2, 3) or min(plan.dims) < 2):
+        raise FabricError("dims", "a torus has two or three dimensions, each of at least 2 switches, as in [4, 4, 2]")
+    if plan.shape == "dragonfly-plus" and (plan.groups is None or plan.groups < 2):
+        raise FabricError("groups", "a dragonfly-plus has at least 2 groups")
+    if plan.links_per_pair is not None and plan.links_per_pair < 1:
+        raise FabricError("links_per_pair", f"at least one cable joins a pair, not {plan.links_per_pair}")
     for tier, ratio in plan.oversubscription.items():
         if not (math.isfinite(ratio) and ratio > 0):
             raise FabricError(

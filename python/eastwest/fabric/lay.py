@@ -1,6 +1,6 @@
 """Lays a fabric's tables: gives nodes, cages, ports, cables and links their numbers.
 
-Order: the servers' blocks of nodes, NVLink switches that several of them share, then leaves, spines, cores. A switch's
+Order: the servers' blocks of nodes, NVLink switches that several of them share, then switches tier by tier. A switch's
 ports down come first, those up behind all that a full unit would use down, the spare ones where they remain. Links 2k
 and 2k + 1 are the two directions of cable k, and those inside servers follow in the same pairs, so the reverse of link
 l is l ^ 1. All in numpy: a million ports take about a second.
@@ -9,117 +9,42 @@ l is l ^ 1. All in numpy: a million ports take about a second.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eastwest.fabric.faceplate import Faceplate, Front
+from eastwest.fabric.cabling import Cabled, cable, turn
+from eastwest.fabric.equipment import Equipment, Numbers, Placed, place
 from eastwest.fabric.inside import KIND, Inside, inside
-from eastwest.fabric.plan import FabricPlan, Tier, TierPair
-from eastwest.fabric.shapes import Switches, Wiring
+from eastwest.fabric.plan import FabricPlan, Tier
+from eastwest.fabric.shapes import Wiring
 from eastwest.fabric.tables import CABLES, CAGES, LINKS, NODE_KINDS, NODES, PORTS, Fabric, Schema
 
-Numbers = NDArray[np.int64]
 Value = TypeVar("Value", bound=np.generic)
 
 
-@dataclass(frozen=True)
-class Placed:
-    """The switches of one tier with their front and the first numbers of their nodes, ports and cages."""
-
-    tier: Tier
-    switches: Switches
-    front: Front
-    first_node: int
-    first_port: int
-    first_cage: int
-
-    def port(self, switch: Numbers, number: Numbers) -> Numbers:
-        """Numbers of ports by switch within the tier and port within the switch."""
-        return self.first_port + switch * self.front.ports + number
-
-
-@dataclass(frozen=True)
-class Cabled:
-    """Cables between two tiers: ports at both ends, and the nodes that these belong to."""
-
-    tiers: TierPair
-    port_a: Numbers
-    port_b: Numbers
-    node_a: Numbers
-    node_b: Numbers
-
-
-def lay(plan: FabricPlan, wiring: Wiring, plates: Mapping[Tier, Faceplate]) -> Fabric:
+def lay(plan: FabricPlan, wiring: Wiring, equipment: Mapping[Tier, Equipment]) -> Fabric:
     """The tables of a wiring, with the devices, rates and lengths of its plan."""
     block = inside(plan.server, plan.nic)
     nics = plan.servers * plan.server.nics
-    placed: dict[Tier, Placed] = {}
-    node, port, cage = plan.servers * block.nodes + _shared_nvswitches(plan, block), nics * plan.planes, nics
-    for tier, switches in wiring.tiers.items():
-        front = plates[tier].front(switches.down, switches.up)
-        placed[tier] = Placed(tier, switches, front, node, port, cage)
-        node += len(switches)
-        port += len(switches) * front.ports
-        cage += len(switches) * len(front.breakout)
-
-    cabled = _cable(plan, wiring, block, placed)
+    placed = place(
+        {tier: (switches, equipment[tier]) for tier, switches in wiring.tiers.items()},
+        first_node=plan.servers * block.nodes + _shared_nvswitches(plan, block),
+        first_port=nics * plan.planes,
+        first_cage=nics,
+    )
+    cabled = cable(plan, wiring, _nic_nodes(plan, block), placed)
     return Fabric(
         name=plan.name,
         plan=plan.as_json(),
         nodes=_nodes(plan, wiring, block, placed),
         ports=_ports(plan, block, placed, cabled),
         cages=_cages(plan, block, placed),
-        cables=_cables(plan, cabled),
-        links=_links(plan, block, cabled),
+        cables=_cables(cabled),
+        links=_links(plan, block, placed, cabled),
     )
-
-
-def _cable(plan: FabricPlan, wiring: Wiring, block: Inside, placed: Mapping[Tier, Placed]) -> list[Cabled]:
-    leaf = placed["leaf"]
-    leaf_of_port = wiring.leaf_of_port.reshape(-1).astype(np.int64)
-    cabled = [
-        Cabled(
-            tiers="server-leaf",
-            port_a=np.arange(len(leaf_of_port)),
-            port_b=leaf.port(leaf_of_port, _turn(leaf_of_port)),
-            node_a=np.repeat(_nic_nodes(plan, block), plan.planes),
-            node_b=leaf.first_node + leaf_of_port,
-        )
-    ]
-    uplinks: tuple[tuple[TierPair, Tier, Tier, NDArray[np.int32]], ...] = (
-        ("leaf-spine", "leaf", "spine", wiring.leaf_spine),
-        ("spine-core", "spine", "core", wiring.spine_core),
-    )
-    for tiers, below, above, ends in uplinks:
-        if above not in placed:
-            break
-        low, high = placed[below], placed[above]
-        a, b = ends.astype(np.int64)
-        cabled.append(
-            Cabled(
-                tiers=tiers,
-                port_a=low.port(a, low.front.first_up + _turn(a)),
-                port_b=high.port(b, _turn(b)),
-                node_a=low.first_node + a,
-                node_b=high.first_node + b,
-            )
-        )
-    return cabled
-
-
-def _turn(of: Numbers) -> Numbers:
-    """For each entry, how many equal ones come before it."""
-    order = np.argsort(of, kind="stable")
-    ordered = of[order]
-    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
-    run = np.arange(len(of)) - np.repeat(starts, np.diff(starts, append=len(of)))
-    turn = np.empty_like(run)
-    turn[order] = run
-    return turn
 
 
 def _shared_nvswitches(plan: FabricPlan, block: Inside) -> int:
@@ -157,7 +82,7 @@ def _nodes(plan: FabricPlan, wiring: Wiring, block: Inside, placed: Mapping[Tier
     ]
     if block.shares_nvswitch:
         frames.append(_nvswitch_nodes(plan, block))
-    frames += [_switch_nodes(plan, tier) for tier in placed.values()]
+    frames += [_switch_nodes(tier) for tier in placed.values()]
     return _numbered(pl.concat(frames, how="diagonal"), "node", NODES)
 
 
@@ -177,7 +102,7 @@ def _nvswitch_nodes(plan: FabricPlan, block: Inside) -> pl.DataFrame:
     )
 
 
-def _switch_nodes(plan: FabricPlan, placed: Placed) -> pl.DataFrame:
+def _switch_nodes(placed: Placed) -> pl.DataFrame:
     """Switches named by where they stand: "leaf-u0-r3", "leaf-017", "spine-p2-05", "spine-r3-05", "core-g07-1".
 
     Where there are planes, theirs comes first: "plane-2/leaf-017".
@@ -187,7 +112,7 @@ def _switch_nodes(plan: FabricPlan, placed: Placed) -> pl.DataFrame:
         {
             "kind": pl.repeat("switch", count, eager=True),
             "tier": pl.repeat(placed.tier, count, eager=True),
-            "device": pl.repeat(plan.switch(placed.tier).name, count, eager=True),
+            "device": pl.Series([device.name for device in placed.equipment.devices]).gather(placed.equipment.kind_of),
             "server": pl.repeat(-1, count, eager=True, dtype=pl.Int32),
             "index": np.arange(count, dtype=np.int32),
             "unit": of.unit,
@@ -203,12 +128,14 @@ def _switch_nodes(plan: FabricPlan, placed: Placed) -> pl.DataFrame:
         places = {"p": of.pod, **places, "": of.group}
     else:
         home = ((of.plane + 1).astype(np.int64) * count + of.rail + 1) * count + of.group
-        places |= {"g": of.group, "": _turn(home)}
+        places |= {"g": of.group, "": turn(home)}
     has_planes = of.plane[0] >= 0
-    number = _turn(of.plane + np.int64(1)) if has_planes else np.arange(count)
+    number = turn(of.plane + np.int64(1)) if has_planes else np.arange(count)
     known = {letter: numbers for letter, numbers in places.items() if numbers[0] >= 0} or {"": number}
     stands = [pl.lit(letter) + _padded(numbers) for letter, numbers in known.items()]
     name = pl.concat_str(pl.lit(placed.tier), *stands, separator="-")
+    if of.names is not None:
+        name = pl.lit(pl.Series(of.names))
     if has_planes:
         name = pl.format("plane-{}/{}", _padded(of.plane), name)
     return frame.with_columns(name.alias("name"))
@@ -220,7 +147,7 @@ def _padded(numbers: NDArray[np.int32] | Numbers) -> pl.Series:
 
 def _ports(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed], cabled: list[Cabled]) -> pl.DataFrame:
     nics, planes = plan.servers * plan.server.nics, plan.planes
-    columns = [
+    columns: list[tuple[NDArray[Any], ...]] = [
         (
             np.repeat(_nic_nodes(plan, block), planes),
             np.tile(np.arange(planes), nics),
@@ -229,17 +156,8 @@ def _ports(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed], cable
         )
     ]
     for tier in placed.values():
-        count, front = len(tier.switches), tier.front
-        cage = np.repeat(np.arange(len(front.breakout)), front.breakout)
-        first_cage = tier.first_cage + np.arange(count) * len(front.breakout)
-        columns.append(
-            (
-                np.repeat(tier.first_node + np.arange(count), front.ports),
-                np.tile(np.arange(front.ports), count),
-                (first_cage[:, None] + cage).reshape(-1),
-                np.tile(front.rate_bps[cage], count),
-            )
-        )
+        switch, number, cage, rate_bps = tier.ports()
+        columns.append((tier.first_node + switch, number, cage, rate_bps))
     node, number, cage, rate_bps = (np.concatenate(column) for column in zip(*columns, strict=True))
     cable = np.full(len(node), -1, dtype=np.int32)
     for ends in (_all(cabled, "port_a"), _all(cabled, "port_b")):
@@ -250,44 +168,36 @@ def _ports(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed], cable
 
 def _cages(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed]) -> pl.DataFrame:
     nics = plan.servers * plan.server.nics
-    columns = [(_nic_nodes(plan, block), np.zeros(nics), np.full(nics, plan.planes))]
+    columns: list[tuple[NDArray[Any], ...]] = [(_nic_nodes(plan, block), np.zeros(nics), np.full(nics, plan.planes))]
     for tier in placed.values():
-        count, cages = len(tier.switches), len(tier.front.breakout)
-        columns.append(
-            (
-                np.repeat(tier.first_node + np.arange(count), cages),
-                np.tile(np.arange(cages), count),
-                np.tile(tier.front.breakout, count),
-            )
-        )
+        switch, number, breakout = tier.cages()
+        columns.append((tier.first_node + switch, number, breakout))
     node, number, breakout = (np.concatenate(column) for column in zip(*columns, strict=True))
     return _numbered(pl.DataFrame({"node": node, "number": number, "breakout": breakout}), "cage", CAGES)
 
 
-def _cables(plan: FabricPlan, cabled: list[Cabled]) -> pl.DataFrame:
+def _cables(cabled: list[Cabled]) -> pl.DataFrame:
     sizes = [len(cables.port_a) for cables in cabled]
     frame = pl.DataFrame(
         {
             "port_a": _all(cabled, "port_a"),
             "port_b": _all(cabled, "port_b"),
             "tiers": pl.Series([cables.tiers for cables in cabled]).gather(np.repeat(np.arange(len(sizes)), sizes)),
-            "rate_bps": np.repeat([_rate_bps(plan, cables) for cables in cabled], sizes),
-            "length_m": np.repeat([plan.cable_length_m(cables.tiers) for cables in cabled], sizes),
+            "rate_bps": np.concatenate([cables.rate_bps for cables in cabled]),
+            "length_m": np.concatenate([cables.length_m for cables in cabled]),
         }
     )
     return _numbered(frame, "cable", CABLES)
 
 
-def _links(plan: FabricPlan, block: Inside, cabled: list[Cabled]) -> pl.DataFrame:
+def _links(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed], cabled: list[Cabled]) -> pl.DataFrame:
     frames = []
     first_cable = 0
+    enter_s = _latencies(plan, block, placed)
     for cables in cabled:
         count = len(cables.port_a)
-        below, above = cables.tiers.replace("server", "nic").split("-")
-        flight_s = plan.cable_length_m(cables.tiers) * plan.link_layer.fibre_s_per_m
-        enter_s = {"nic": plan.nic.latency_s} | {
-            tier: plan.switch(tier).latency_s for tier in ("leaf", "spine", "core") if tier in (below, above)
-        }
+        flight_s = cables.length_m * plan.link_layer.fibre_s_per_m
+        away, back = f"{cables.below}-{cables.above}", f"{cables.above}-{cables.below}"
         frames.append(
             pl.DataFrame(
                 {
@@ -296,10 +206,10 @@ def _links(plan: FabricPlan, block: Inside, cabled: list[Cabled]) -> pl.DataFram
                     "src_port": _both(cables.port_a, cables.port_b),
                     "dst_port": _both(cables.port_b, cables.port_a),
                     "cable": np.repeat(first_cable + np.arange(count), 2),
-                    "tier": _repeat([f"{below}-{above}", f"{above}-{below}"], count),
-                    "rate_bps": np.full(2 * count, _rate_bps(plan, cables)),
+                    "tier": _repeat([away, back], count),
+                    "rate_bps": np.repeat(cables.rate_bps, 2),
                     "efficiency": np.full(2 * count, plan.link_layer.efficiency),
-                    "latency_s": np.tile([flight_s + enter_s[above], flight_s + enter_s[below]], count),
+                    "latency_s": _both(flight_s + enter_s[cables.node_b], flight_s + enter_s[cables.node_a]),
                 }
             )
         )
@@ -330,8 +240,11 @@ def _inner_links(plan: FabricPlan, block: Inside) -> pl.DataFrame:
     )
 
 
-def _rate_bps(plan: FabricPlan, cables: Cabled) -> float:
-    return plan.port_bps if cables.tiers == "server-leaf" else plan.between_switches_bps
+def _latencies(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed]) -> NDArray[np.float64]:
+    """Latency of entering each node over a cable: that of a switch or NIC. Shape (nodes,)."""
+    of_block = np.where(block.kind == KIND["nic"], plan.nic.latency_s, 0.0)
+    shared = np.zeros(_shared_nvswitches(plan, block))
+    return np.concatenate([np.tile(of_block, plan.servers), shared, *(tier.latency_s for tier in placed.values())])
 
 
 def _all(cabled: list[Cabled], end: str) -> Numbers:

@@ -9,19 +9,27 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from eastwest.catalog.entries import LinkLayer, Nic, Server, Switch
 from eastwest.errors import InputError
 
-Shape = Literal["single-switch", "leaf-spine", "fat-tree", "rail-optimized", "rail-only"]
+Shape = Literal[
+    "single-switch", "leaf-spine", "fat-tree", "rail-optimized", "rail-only", "mesh", "torus", "dragonfly-plus"
+]
 Tier = Literal["leaf", "spine", "core"]
-TierPair = Literal["server-leaf", "leaf-spine", "spine-core"]
+TierPair = Literal["server-leaf", "leaf-leaf", "leaf-spine", "spine-spine", "spine-core"]
 
 TIERS: tuple[Tier, ...] = ("leaf", "spine", "core")
-TIER_PAIRS: tuple[TierPair, ...] = ("server-leaf", "leaf-spine", "spine-core")
+TIER_PAIRS: tuple[TierPair, ...] = get_args(TierPair)
 
-CABLE_LENGTHS_M: Mapping[TierPair, float] = {"server-leaf": 5.0, "leaf-spine": 30.0, "spine-core": 100.0}
+CABLE_LENGTHS_M: Mapping[TierPair, float] = {
+    "server-leaf": 5.0,
+    "leaf-leaf": 30.0,
+    "leaf-spine": 30.0,
+    "spine-spine": 100.0,
+    "spine-core": 100.0,
+}
 """Assumed where a plan says nothing: within a row of racks, across a hall, between halls."""
 
 
@@ -29,8 +37,9 @@ class FabricError(InputError):
     """A plan that cannot be built, or a folder that holds no fabric.
 
     `field` names the entry at fault: "shape", "servers", "server", "nic", "link", "uplink", "technology", "switch",
-    "breakout", "planes", "servers_per_unit", "servers_per_pod", "tiers", "oversubscription", "cables", or "folder" when
-    reading and writing. `message` says what was needed, what there is, and how to mend it.
+    "breakout", "planes", "servers_per_unit", "servers_per_pod", "tiers", "oversubscription", "groups", "dims",
+    "links_per_pair", "cables", or "folder" when reading and writing. `message` says what was needed, what there is, and
+    how to mend it.
     """
 
     def __init__(self, field: str, message: str) -> None:
@@ -51,6 +60,9 @@ class FabricPlan:
     None; `servers_per_pod` that of a pod on three tiers, as many as its spines have room for where None. `tiers` is 1
     (rail-only), 2 or 3, what the shape needs where None. `oversubscription` is the capacity down over the capacity up
     of the "leaf" and the "spine", 1 where it has no entry.
+
+    `groups` are those of a dragonfly-plus, `dims` the switches along each dimension of a torus, and `links_per_pair`
+    the parallel cables between two leaves of a mesh, two neighbours of a torus, or two groups.
     """
 
     name: str
@@ -68,6 +80,9 @@ class FabricPlan:
     servers_per_pod: int | None = None
     tiers: int | None = None
     oversubscription: Mapping[Tier, float] = field(default_factory=dict)
+    groups: int | None = None
+    dims: tuple[int, ...] | None = None
+    links_per_pair: int | None = None
     cable_lengths_m: Mapping[TierPair, float] = field(default_factory=dict)
 
     def switch(self, tier: Tier) -> Switch:

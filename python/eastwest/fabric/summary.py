@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from eastwest.fabric.bisection import bisection_bps, capacity_bps
 from eastwest.fabric.plan import TIER_PAIRS, TIERS
 from eastwest.fabric.reach import parts
 from eastwest.fabric.tables import Fabric
+
+CLOS_PAIRS = ("server-leaf", "leaf-spine", "spine-core")
+"""Pairs of tiers that are counted even where there are none."""
 
 
 def summary(fabric: Fabric) -> dict[str, Any]:
@@ -23,29 +27,21 @@ def summary(fabric: Fabric) -> dict[str, Any]:
     `nvlink_domains`, groups of GPUs that reach each other over NVLink; `planes`, 1 where NICs have one port;
     `networks`, groups of switches that no cable joins with each other, such as the rails of a rail-only fabric.
 
-    `bisection_bps` is the capacity, one direction, of the worst cut that leaves half of the NICs on either side: half
-    of the narrowest stage, the stages being the NICs, the links up from leaves and those up from spines, at line
-    rate. A stage counts only where an even cut has to cross it: leaf uplinks with more than one leaf, spine uplinks
-    with more than one pod. Networks that are apart are cut each for itself, and the sum counts.
+    `bisection_bps` is the capacity, one direction, of the worst cut that leaves half of the NICs on either side: see
+    `bisection_bps`.
 
     `oversubscription` is capacity down over capacity up, counting links that are cabled: of the "leaf", of the
-    "spine" (None where there is nothing above) and "overall", all NICs over the narrowest stage, 1 at the least.
+    "spine" (None where there is nothing above; a dragonfly-plus' global links count as up) and "overall", all NICs over
+    twice the bisection, 1 at the least.
     Spare ports make a ratio below that which was asked for.
     """
     switches = _count(fabric.nodes.filter(pl.col("kind") == "switch"), "tier", TIERS)
-    cables = _count(fabric.cables, "tiers", TIER_PAIRS)
-    rate_bps = {
-        str(tiers): float(rate) for tiers, rate in fabric.cables.group_by("tiers").agg(pl.sum("rate_bps")).rows()
-    }
-    nic_bps, leaf_up_bps, spine_up_bps = (rate_bps.get(tiers, 0.0) for tiers in TIER_PAIRS)
-    pods = _places(fabric, "pod")
-    stages = [nic_bps]
-    networks = _networks(fabric)
-    if switches["leaf"] > networks:
-        stages.append(leaf_up_bps)
-    if pods > 1:
-        stages.append(spine_up_bps)
-    narrowest_bps = min(stages)
+    cables = _count(fabric.cables, "tiers", TIER_PAIRS, CLOS_PAIRS)
+    rate_bps = capacity_bps(fabric)
+    nic_bps, leaf_up_bps = rate_bps.get("server-leaf", 0.0), rate_bps.get("leaf-spine", 0.0)
+    spine_up_bps = rate_bps.get("spine-core", 0.0) or 2 * rate_bps.get("spine-spine", 0.0)
+    pods, networks = _places(fabric, "pod"), _networks(fabric)
+    cut_bps = bisection_bps(fabric, rate_bps, switches["leaf"], pods, networks)
     kinds = _count(fabric.nodes, "kind", ("gpu", "nvswitch", "nic"))
     return {
         "name": fabric.name,
@@ -62,18 +58,21 @@ def summary(fabric: Fabric) -> dict[str, Any]:
         "cables": cables,
         "cables_total": sum(cables.values()),
         "ports": _ports(fabric),
-        "bisection_bps": narrowest_bps / 2,
+        "bisection_bps": cut_bps,
         "oversubscription": {
             "leaf": nic_bps / leaf_up_bps if leaf_up_bps else None,
             "spine": leaf_up_bps / spine_up_bps if spine_up_bps else None,
-            "overall": nic_bps / narrowest_bps if narrowest_bps else None,
+            "overall": nic_bps / (2 * cut_bps) if cut_bps else None,
         },
     }
 
 
-def _count(table: pl.DataFrame, column: str, words: tuple[str, ...]) -> dict[str, int]:
+def _count(
+    table: pl.DataFrame, column: str, words: tuple[str, ...], always: tuple[str, ...] | None = None
+) -> dict[str, int]:
+    """Rows by word, in order; of words that are not `always` told (all are, where None), those that occur."""
     found = dict(table.group_by(pl.col(column).cast(pl.String)).len().rows())
-    return {word: int(found.get(word, 0)) for word in words}
+    return {word: int(found.get(word, 0)) for word in words if word in found or always is None or word in always}
 
 
 def _networks(fabric: Fabric) -> int:

@@ -1,8 +1,8 @@
 """Where the boxes and bands of a fabric's drawing stand: geometry only, from the sketch that the study made.
 
-Tiers are rows, servers at the bottom. A small fabric shows every switch; a large one shows groups (a pod, a unit of
-servers) with the count in the box, and names how many alike it leaves out. Not here: SVG text and colours, which are
-the page's.
+Tiers are rows, servers at the bottom; cables within a tier are arcs above its row. A small fabric shows every switch; a
+large one shows groups (a pod, a unit of servers) with the count in the box, and names how many alike it leaves out. Not
+here: SVG text and colours, which are the page's.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ WIDTH, MARGIN = 640.0, 168.0
 """Units of the view box; the margin on the left holds what the rows and bands are."""
 _BOX, _STEP = 26.0, 92.0
 _TOP, _BOTTOM = 14.0, 34.0
+_ARC = 46.0
+"""Room above a row whose boxes are joined with each other, and how high the arcs of the farthest rise."""
 _ORDER = ("server", "leaf", "spine", "core")
 _MOST_GROUPS, _SHOWN = 16, 8
 """Where boxes are groups, a row of more than the first figure shows at most the second, and counts the rest."""
@@ -94,14 +96,18 @@ def draw(sketch: dict[str, Any]) -> Drawing:
     boxes: list[dict[str, Any]] = sketch["boxes"]
     present = {box["tier"] for box in boxes}
     tiers = [tier for tier in _ORDER if tier in present] + sorted(present - set(_ORDER))
-    height = _TOP + (len(tiers) - 1) * _STEP + _BOX + _BOTTOM
+    across = {boxes[bundle["a"]]["tier"] for bundle in sketch["bundles"] if _is_across(bundle, boxes)}
+    y_of, y = {}, _TOP
+    for tier in reversed(tiers):
+        y_of[tier] = y = y + (_ARC if tier in across else 0.0)
+        y += _STEP
+    height = y - _STEP + _BOX + _BOTTOM
     placed: dict[int, Box] = {}
     homes = _shown(boxes)
     rows = []
-    for level, tier in enumerate(tiers):
-        y = _TOP + (len(tiers) - 1 - level) * _STEP
+    for tier in tiers:
         members = [(number, box) for number, box in enumerate(boxes) if box["tier"] == tier]
-        rows.append(_row(tier, y, members, homes, placed))
+        rows.append(_row(tier, y_of[tier], members, homes, placed))
     bands = tuple(_bands(sketch["bundles"], placed))
     text = "; ".join(
         [f"{row.label} {row.label_below}".strip() for row in reversed(rows)] + [band.label for band in bands]
@@ -187,8 +193,7 @@ def _bands(bundles: list[dict[str, Any]], placed: dict[int, Box]) -> list[Band]:
         paths: dict[float, list[str]] = {}
         for bundle in drawn:
             low, high = placed[bundle["a"]], placed[bundle["b"]]
-            low_x, high_x = low.meet(high), high.meet(low)
-            line = f"M{low_x:.1f} {low.y:.1f}L{high_x:.1f} {high.y + high.height:.1f}"
+            line = _arc(low, high) if low.y == high.y else _line(low, high)
             paths.setdefault(_stroke(bundle["cables"], len(drawn)), []).append(line)
         low, high = placed[drawn[0]["a"]], placed[drawn[0]["b"]]
         near, far = tiers.split("-", 1)
@@ -198,12 +203,29 @@ def _bands(bundles: list[dict[str, Any]], placed: dict[int, Box]) -> list[Band]:
         bands.append(
             Band(
                 tuple((" ".join(lines), width) for width, lines in paths.items()),
-                (low.y + high.y + high.height) / 2,
+                low.y - _ARC / 2 if low.y == high.y else (low.y + high.y + high.height) / 2,
                 f"{count(total, 'cable')} of {speed}",
                 (f"{nearest}-{far}", f"{far}-{nearest}", tiers),
             )
         )
     return sorted(bands, key=lambda band: band.y)
+
+
+def _line(low: Box, high: Box) -> str:
+    """Give the path of cables between two rows."""
+    return f"M{low.meet(high):.1f} {low.y:.1f}L{high.meet(low):.1f} {high.y + high.height:.1f}"
+
+
+def _arc(a: Box, b: Box) -> str:
+    """Give the path of cables within a row, higher the farther they reach; within a group, over its box."""
+    left, right = sorted((a.middle, b.middle)) if a is not b else (a.x + a.width * 0.25, a.x + a.width * 0.75)
+    # A quadratic curve rises half as high as its control point.
+    rise = 2 * _ARC * (0.3 + 0.6 * (right - left) / (WIDTH - MARGIN))
+    return f"M{left:.1f} {a.y:.1f}Q{(left + right) / 2:.1f} {a.y - rise:.1f} {right:.1f} {a.y:.1f}"
+
+
+def _is_across(bundle: dict[str, Any], boxes: list[dict[str, Any]]) -> bool:
+    return bool(boxes[bundle["a"]]["tier"] == boxes[bundle["b"]]["tier"])
 
 
 def _stroke(cables: int, bundles: int) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import ConfigDict, Field, WithJsonSchema, field_validator, model_validator
+from pydantic import ConfigDict, Field, Strict, WithJsonSchema, field_validator, model_validator
 from pydantic_core.core_schema import ValidationInfo
 
 from eastwest.catalog import Technology
@@ -40,15 +40,23 @@ an entropy value of its own, which picks its path.
 """
 
 _BALANCING_SCHEMA = WithJsonSchema({"enum": ["default", *get_args(Balancing)]})
-NOT_FOR_ONE_SWITCH = ("uplink", "servers_per_unit", "servers_per_pod", "tiers", "oversubscription")
-NOT_FOR_ONE_TIER = ("uplink", "servers_per_pod", "oversubscription")
+_OF_OTHER_SHAPES = ("groups", "dims", "links_per_pair")
+_NOT_FOR_ONE_TIER = ("uplink", "servers_per_pod", "oversubscription")
+_MEANINGLESS: dict[str, tuple[str, ...]] = {
+    "single-switch": (*_NOT_FOR_ONE_TIER, "servers_per_unit", "tiers", *_OF_OTHER_SHAPES),
+    "mesh": ("servers_per_pod", "tiers", "oversubscription", "groups", "dims"),
+    "torus": ("servers_per_unit", "servers_per_pod", "tiers", "oversubscription", "groups"),
+    "dragonfly-plus": ("servers_per_pod", "tiers", "dims"),
+}
+_NEEDED = {"torus": "dims", "dragonfly-plus": "groups"}
+"""What a shape cannot be built without, beside what every fabric states."""
 
 
 def meaningless(shape: Any, tiers: Any) -> tuple[str, ...]:
     """Entries that cannot be said of a fabric of this shape and number of tiers, nor are inherited by one."""
-    if shape == "single-switch":
-        return NOT_FOR_ONE_SWITCH
-    return NOT_FOR_ONE_TIER if tiers == 1 else ()
+    if not isinstance(shape, str):  # as its own entry has it, which may state neither, or nonsense
+        return _NOT_FOR_ONE_TIER if tiers == 1 else ()
+    return _MEANINGLESS.get(shape, (*_OF_OTHER_SHAPES, *(_NOT_FOR_ONE_TIER if tiers == 1 else ())))
 
 
 class Cluster(Entry):
@@ -100,6 +108,15 @@ class Fabric(Entry):
     """Tiers of switches. Where left out, a fat-tree has three and a rail-optimized fabric as few as reach."""
     oversubscription: RatioByTier = Field(default_factory=dict)
     """Capacity down to capacity up, as in '4:1'; 1 (non-blocking) where left out."""
+    groups: Annotated[int, Strict(), Field(ge=2, le=100_000)] | None = None
+    """Groups of a dragonfly-plus, each a leaf-spine."""
+    dims: (
+        Annotated[tuple[Annotated[int, Strict(), Field(ge=2, le=100_000)], ...], Field(min_length=2, max_length=3)]
+        | None
+    ) = None
+    """Switches along each of the two or three dimensions of a torus."""
+    links_per_pair: Count | None = None
+    """Parallel cables between two leaves of a mesh, two neighbours of a torus or two groups of a dragonfly-plus."""
     balancing: Annotated[Balancing, _BALANCING_SCHEMA] = Field(default="default", validate_default=True)
     """How packets choose among equal paths: by a hash of their flow (ecmp), each on its own over all paths (spray), by
     the least load (adaptive), or as fixed tables say (pinned). The technology's habit where left out."""
@@ -122,8 +139,14 @@ class Fabric(Entry):
 
     @model_validator(mode="after")
     def _fits_its_shape(self) -> Fabric:
-        what = "for a single switch" if self.shape == "single-switch" else "on one tier: nothing is above its leaves"
+        if self.shape == "single-switch":
+            what = "for a single switch"
+        else:
+            what = "on one tier: nothing is above its leaves" if self.tiers == 1 else f"for the shape {self.shape}"
         for name in meaningless(self.shape, self.tiers):
             if getattr(self, name):
                 raise refuse(f"{name} has no meaning {what}", at=name)
+        needed = _NEEDED.get(self.shape)
+        if needed is not None and getattr(self, needed) is None:
+            raise refuse(f"the shape {self.shape} needs {needed!r}", at="shape")
         return self

@@ -6,9 +6,12 @@ longest is named, with the reason that the numbers give: a full port, PCIe, NVLi
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from eastwest.engine import Carriage, Network, Run
+from eastwest.fabric.plan import TIERS
 from eastwest.study.load import utilisation, window_s
 from eastwest.study.result import Bottleneck
 from eastwest.units import format_rate, format_time
@@ -23,12 +26,12 @@ PLACES = {
     "pcie-gpu": "PCIe, NIC to GPU",
     "nic-leaf": "NIC ports, server to leaf",
     "leaf-nic": "NIC ports, leaf to server",
-    "leaf-spine": "leaf to spine links",
-    "spine-leaf": "spine to leaf links",
-    "spine-core": "spine to core links",
-    "core-spine": "core to spine links",
 }
-BETWEEN_SWITCHES = ("leaf-spine", "spine-leaf", "spine-core", "core-spine")
+"""Where a bottleneck can be, by directed tier, up to the leaves."""
+
+BETWEEN_SWITCHES = {f"{here}-{there}": f"{here} to {there} links" for here, there in itertools.product(TIERS, TIERS)}
+"""The same between switches."""
+
 LATENCY_RULES = 0.5
 """Below this part of the communication time spent waiting for bandwidth, latency is called the bottleneck."""
 
@@ -54,7 +57,8 @@ def name(network: Network, run: Run, ideal: Run, step: Step, carriage: Carriage)
         return name(network, ideal, ideal, step, carriage)
     limiting = run.link_limiting_s[draw]
     tiers = network.fabric.links["tier"].to_numpy()
-    held = {tier: float(limiting[tiers == tier].sum()) for tier in PLACES if (tiers == tier).any()}
+    places = PLACES | BETWEEN_SWITCHES
+    held = {tier: float(limiting[tiers == tier].sum()) for tier in places if (tiers == tier).any()}
     if sum(held.values()) < LATENCY_RULES * window:
         waiting = 1 - sum(held.values()) / window
         return Bottleneck("latency", waiting, f"{waiting:.0%} of the exchange is latency: its messages are small")
@@ -63,7 +67,7 @@ def name(network: Network, run: Run, ideal: Run, step: Step, carriage: Carriage)
     why = _why(network, run, carriage, tier, link)
     if tier not in BETWEEN_SWITCHES and bound < window:
         why += f"; the links between switches cost {format_time(window - bound)} more"
-    return Bottleneck(PLACES[tier], min(float(utilisation(network, run)[link]), 1.0), why)
+    return Bottleneck(places[tier], min(float(utilisation(network, run)[link]), 1.0), why)
 
 
 def _hidden(run: Run, step: Step, window: float) -> Bottleneck:
@@ -98,9 +102,10 @@ def _fabric_why(network: Network, run: Run, carriage: Carriage, tier: str, link:
     if carriage.balancing in ("ecmp", "pinned") and here >= COLLISION * mean and here >= 2:
         how = "ECMP put" if carriage.balancing == "ecmp" else "the pinned routes put"
         reasons.append(f"{how} {here:.0f} flows on one link, the tier's mean is {mean:.3g}")
-    below = {"leaf-spine": "leaf", "spine-leaf": "leaf", "spine-core": "spine", "core-spine": "spine"}[tier]
+    ends = tier.split("-")
+    below = next(name for name in TIERS if name in ends)
     ratio = _oversubscription(network, below)
-    if ratio > 1.001:
+    if ends[0] != ends[1] and ratio > 1.001:
         reasons.append(f"each {below} has {ratio:.3g} times the capacity down that it has up")
     return "; ".join(reasons) or f"traffic fills these links evenly ({rate} of payload each): more of them would help"
 
@@ -113,6 +118,7 @@ def _fastest(network: Network, tier: str) -> str:
 def _oversubscription(network: Network, below: str) -> float:
     """Capacity down over capacity up of the switches of a tier, as built."""
     tiers = network.fabric.links["tier"].to_numpy()
-    down, up = {"leaf": ("leaf-nic", "leaf-spine"), "spine": ("spine-leaf", "spine-core")}[below]
-    totals = [float(network.rate_bps[tiers == tier].sum()) for tier in (down, up)]
+    place = TIERS.index(below)
+    down, up = ([f"{below}-{end}" for end in ends] for ends in (("nic", *TIERS[:place]), TIERS[place + 1 :]))
+    totals = [float(network.rate_bps[np.isin(tiers, way)].sum()) for way in (down, up)]
     return totals[0] / totals[1] if totals[1] else 1.0

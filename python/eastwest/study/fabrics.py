@@ -29,6 +29,9 @@ def plan(study: Study, name: str, cluster: str) -> FabricPlan:
         servers_per_pod=asked.servers_per_pod,
         tiers=asked.tiers,
         oversubscription={tier: asked.oversubscription[tier] for tier in asked.oversubscription},
+        groups=asked.groups,
+        dims=asked.dims,
+        links_per_pair=asked.links_per_pair,
         cable_lengths_m=asked.cables,
     )
 

@@ -1,11 +1,27 @@
 """Shapes of fabrics: functions of plain values that say how many switches there are and what joins what."""
 
+from eastwest.fabric.shapes.dragonfly_plus import dragonfly_plus
 from eastwest.fabric.shapes.fat_tree import fat_tree
 from eastwest.fabric.shapes.leaf_spine import leaf_spine
+from eastwest.fabric.shapes.mesh import mesh
 from eastwest.fabric.shapes.planes import in_planes
 from eastwest.fabric.shapes.rail_only import rail_only
 from eastwest.fabric.shapes.rail_optimized import rail_optimized
 from eastwest.fabric.shapes.single_switch import single_switch
-from eastwest.fabric.shapes.wiring import Switches, Wiring
+from eastwest.fabric.shapes.torus import torus
+from eastwest.fabric.shapes.wiring import Cables, Switches, Wiring
 
-__all__ = ["Switches", "Wiring", "fat_tree", "in_planes", "leaf_spine", "rail_only", "rail_optimized", "single_switch"]
+__all__ = [
+    "Cables",
+    "Switches",
+    "Wiring",
+    "dragonfly_plus",
+    "fat_tree",
+    "in_planes",
+    "leaf_spine",
+    "mesh",
+    "rail_only",
+    "rail_optimized",
+    "single_switch",
+    "torus",
+]

@@ -13,7 +13,7 @@ import numpy as np
 
 from eastwest.fabric.faceplate import Faceplate
 from eastwest.fabric.plan import FabricError, Tier
-from eastwest.fabric.shapes.wiring import Indices, Switches, Wiring, switches
+from eastwest.fabric.shapes.wiring import Cables, Indices, Switches, Wiring, switches
 
 
 @dataclass(frozen=True)
@@ -88,14 +88,15 @@ def clos(
 
     network_of_leaf = np.tile(np.arange(unit.leaves, dtype=np.int32) // np.int32(unit.leaves_to_join), units)
     block_of_leaf = np.repeat(pod_of_unit, unit.leaves) * np.int32(unit.networks) + network_of_leaf
-    spine_up, cores, spine_core = 0, 0, np.empty((2, 0), dtype=np.int32)
+    spine_up, cores = 0, 0
+    cables = [Cables("leaf", "spine", bundles(block_of_leaf, spines, up))]
     if core is not None:
         spine_up = spine.uplinks(spine_ports, ratios[1])
         if pods > core.most:
             raise FabricError("servers", _beyond_three_tiers(servers, pods, units_of_pod, unit, core))
         cores = fewest_that_divide(spine_up, pods * spine_up, core.most)
         group_of_spine = np.tile(np.arange(unit.networks * spines, dtype=np.int32), pods)
-        spine_core = _bundles(group_of_spine, cores, spine_up)
+        cables.append(Cables("spine", "core", bundles(group_of_spine, cores, spine_up)))
     unit_of_server = in_order(servers, units)
     place = pod_of_unit if core is not None else np.full(units, -1, dtype=np.int32)
     tiers: dict[Tier, Switches] = {
@@ -109,8 +110,7 @@ def clos(
         pod_of_server=place[unit_of_server],
         leaf_of_port=leaf_of_port(unit_of_server, unit),
         tiers=tiers,
-        leaf_spine=_bundles(block_of_leaf, spines, up),
-        spine_core=spine_core,
+        cables=tuple(cables),
     )
 
 
@@ -153,7 +153,7 @@ def in_order(items: int, groups: int) -> Indices:
     return np.repeat(np.arange(groups, dtype=np.int32), sizes)
 
 
-def _bundles(block_of_lower: Indices, uppers: int, uplinks: int) -> Indices:
+def bundles(block_of_lower: Indices, uppers: int, uplinks: int) -> Indices:
     """Cables from each lower switch to the `uppers` switches of its block, uplinks / uppers in parallel to each."""
     lower = np.repeat(np.arange(len(block_of_lower), dtype=np.int32), uplinks)
     within = np.tile(np.repeat(np.arange(uppers, dtype=np.int32), uplinks // uppers), len(block_of_lower))

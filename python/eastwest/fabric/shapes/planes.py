@@ -17,23 +17,31 @@ def in_planes(wiring: Wiring, planes: int) -> Wiring:
     if planes == 1:
         return wiring
     tiers = {tier: _switches(switches, planes) for tier, switches in wiring.tiers.items()}
-    leaves, spines, cores = (len(wiring.tiers.get(tier, ())) for tier in ("leaf", "spine", "core"))
-    first_leaf = np.arange(planes, dtype=np.int32) * leaves
+    count = {tier: len(switches) for tier, switches in wiring.tiers.items()}
+    first_leaf = np.arange(planes, dtype=np.int32) * count["leaf"]
     return replace(
         wiring,
         leaf_of_port=wiring.leaf_of_port + first_leaf.astype(np.int32),
         tiers=tiers,
-        leaf_spine=_cables(wiring.leaf_spine, planes, leaves, spines),
-        spine_core=_cables(wiring.spine_core, planes, spines, cores),
+        cables=tuple(
+            replace(cables, ends=_ends(cables.ends, planes, count[cables.lower], count[cables.upper]))
+            for cables in wiring.cables
+        ),
     )
 
 
 def _switches(one: Switches, planes: int) -> Switches:
     copies = {place: np.tile(getattr(one, place), planes) for place in ("unit", "pod", "rail", "group")}
-    return Switches(**copies, plane=np.repeat(np.arange(planes, dtype=np.int32), len(one)), down=one.down, up=one.up)
+    return Switches(
+        **copies,
+        plane=np.repeat(np.arange(planes, dtype=np.int32), len(one)),
+        down=one.down,
+        up=one.up,
+        names=None if one.names is None else one.names * planes,
+    )
 
 
-def _cables(ends: Indices, planes: int, lower: int, upper: int) -> Indices:
+def _ends(ends: Indices, planes: int, lower: int, upper: int) -> Indices:
     first = np.arange(planes, dtype=np.int32) * np.array([[lower], [upper]], dtype=np.int32)
     of_all: Indices = (ends[:, None, :] + first[:, :, None]).reshape(2, -1)
     return of_all

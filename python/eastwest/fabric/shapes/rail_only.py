@@ -55,12 +55,9 @@ def _one_tier(servers: int, nics: int, leaf: Faceplate, servers_per_unit: int | 
     unit = Unit(servers=size, leaf_of_nic=tuple(range(nics)), is_railed=True, rails_are_apart=True)
     unit_of_server = in_order(servers, units)
     nowhere = np.full(units, -1, dtype=np.int32)
-    no_cables = np.empty((2, 0), dtype=np.int32)
     return Wiring(
         unit_of_server=unit_of_server,
         pod_of_server=nowhere[unit_of_server],
         leaf_of_port=leaf_of_port(unit_of_server, unit),
         tiers={"leaf": leaves_of_units(unit, nowhere, 0)},
-        leaf_spine=no_cables,
-        spine_core=no_cables,
     )

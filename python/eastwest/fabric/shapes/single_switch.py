@@ -20,12 +20,9 @@ def single_switch(servers: int, nics: int, leaf: Faceplate) -> Wiring:
             f"{servers} servers with {nics} NICs each need {needed} ports on a single switch; {leaf.has()}: try {ways}",
         )
     none = np.full(servers, -1, dtype=np.int32)
-    no_cables = np.empty((2, 0), dtype=np.int32)
     return Wiring(
         unit_of_server=none,
         pod_of_server=none,
         leaf_of_port=np.zeros((servers, nics, 1), dtype=np.int32),
         tiers={"leaf": switches(1, needed, 0)},
-        leaf_spine=no_cables,
-        spine_core=no_cables,
     )

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eastwest.fabric.plan import Tier
+from eastwest.fabric.plan import Tier, TierPair
 
 Indices = NDArray[np.int32]
 
@@ -21,7 +22,8 @@ class Switches:
     """The switches of one tier: their place, and the ports that each sets aside to face down and up.
 
     `unit`, `pod`, `rail`, `plane` and `group` have one entry a switch, -1 where it belongs to none; `group` numbers the
-    spines of a pod or rail, and the core groups, each joined by one spine of every pod.
+    spines of a pod or rail, and the core groups, each joined by one spine of every pod. `names` are their own where
+    those that `lay` makes of their places would not do. Ports across, to other switches of the tier, count as up.
     """
 
     unit: Indices
@@ -31,6 +33,7 @@ class Switches:
     group: Indices
     down: int
     up: int
+    names: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.unit)
@@ -51,16 +54,33 @@ def switches(count: int, down: int, up: int, **places: Indices) -> Switches:
 
 
 @dataclass(frozen=True)
+class Cables:
+    """Cables between two tiers of switches, `lower` nearer to the servers, or within one tier.
+
+    `ends` has shape (2, cables): the switch of `lower` and that of `upper`. Ports are taken in order: those down behind
+    the servers', those up, or across within a tier, behind the cables of earlier entries.
+    """
+
+    lower: Tier
+    upper: Tier
+    ends: Indices
+
+    @property
+    def tiers(self) -> TierPair:
+        """The pair of tiers, as cables are called: "leaf-spine"."""
+        return cast(TierPair, f"{self.lower}-{self.upper}")
+
+
+@dataclass(frozen=True)
 class Wiring:
     """Where servers and switches stand and which of them are joined.
 
-    `leaf_of_port` has shape (servers, NICs of a server, ports of a NIC), one port a plane. `leaf_spine` and
-    `spine_core` have shape (2, cables): the lower and the upper switch of each cable.
+    `leaf_of_port` has shape (servers, NICs of a server, ports of a NIC), one port a plane. `tiers` are in order from
+    the servers up.
     """
 
     unit_of_server: Indices
     pod_of_server: Indices
     leaf_of_port: Indices
     tiers: Mapping[Tier, Switches]
-    leaf_spine: Indices
-    spine_core: Indices
+    cables: tuple[Cables, ...] = ()
