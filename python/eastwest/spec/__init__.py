@@ -21,6 +21,7 @@ from eastwest.spec.workloads import (
     Placement,
     SendRecv,
     SendRecvOperation,
+    Skew,
 )
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "Prices",
     "SendRecv",
     "SendRecvOperation",
+    "Skew",
     "Study",
     "StudyError",
     "bundled_studies",

@@ -26,7 +26,7 @@ from eastwest.spec.values import (
     TimeOrZero,
     refuse,
 )
-from eastwest.workload import Algorithm, CollectiveKind
+from eastwest.workload import Algorithm, CollectiveKind, Side
 
 RING_CHANNELS = 16
 """Channels of a ring where left out: two a NIC in a server of eight, as NCCL finds on such servers."""
@@ -267,6 +267,17 @@ Matrix = Annotated[
 ]
 
 
+class Skew(Entry):
+    """Experts of unequal popularity: by Zipf's law, in an order of ranks that is drawn."""
+
+    zipf: Annotated[float, Field(ge=0.0, le=10.0)]
+    """Exponent: the k-th most popular rank draws tokens in proportion to k^-zipf; 0 is even."""
+    seed: Seed = 0
+    """Which rank is how popular: another seed, another order."""
+    side: Side = "receivers"
+    """receivers: popular ranks receive most, as in a dispatch; senders: they send most, as in the way back."""
+
+
 class CollectiveOperation(Entry):
     """Groups of ranks run a collective."""
 
@@ -277,6 +288,8 @@ class CollectiveOperation(Entry):
     """Buffer of one rank, as in the size column of nccl-tests."""
     matrix: Matrix | None = None
     """For an uneven all-to-all, in place of bytes."""
+    skew: Skew | None = None
+    """For an all-to-all of which some ranks get more than others."""
     algorithm: Algorithm | None = None
     """Who sends what to whom; direct for an all-to-all and rail-ring for the others where left out."""
     channels: Count | None = None
@@ -302,6 +315,11 @@ class CollectiveOperation(Entry):
                 raise refuse(f"a matrix is for an all-to-all, not for {self.collective}", at="matrix")
             if any(len(row) != len(self.matrix) for row in self.matrix):
                 raise refuse("a matrix has as many columns as rows", at="matrix")
+        if self.skew is not None:
+            if self.matrix is not None:
+                raise refuse("a matrix says already who gets how much: give it or a skew, not both", at="skew")
+            if self.collective != "all-to-all":
+                raise refuse(f"a skew is for an all-to-all, not for {self.collective}", at="skew")
         if self.root and self.collective not in ("broadcast", "reduce"):
             raise refuse(f"a root is for a broadcast or a reduce, not for {self.collective}", at="root")
         return self

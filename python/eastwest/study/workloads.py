@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
 from eastwest import spec
 from eastwest import workload as workloads
@@ -72,7 +73,17 @@ def _operation(
         tuple(np.roll(group, -asked.root) for group in groups(asked.group, ranks)),
         asked.resolved_algorithm,
         asked.resolved_channels,
-        None if asked.matrix is None else np.array(asked.matrix, dtype=np.float64),
+        _matrix(asked, ranks),
         asked.queue,
         asked.after,
     )
+
+
+def _matrix(asked: spec.CollectiveOperation, ranks: int) -> npt.NDArray[np.float64] | None:
+    """The bytes from each rank of a group to each other, where they are uneven."""
+    if asked.matrix is not None:
+        return np.array(asked.matrix, dtype=np.float64)
+    if asked.skew is None:
+        return None
+    skew = asked.skew
+    return workloads.skewed(asked.group.size or ranks, asked.bytes or 0.0, skew.zipf, skew.seed, skew.side)

@@ -18,6 +18,7 @@ from eastwest.workload.operations import (
     shift,
     strided,
 )
+from eastwest.workload.skew import Side, popularity, skewed
 
 __all__ = [
     "Algorithm",
@@ -30,11 +31,14 @@ __all__ = [
     "Measured",
     "Operation",
     "SendRecv",
+    "Side",
     "Step",
     "all_ranks",
     "consecutive",
     "in_order",
     "merged",
+    "popularity",
     "shift",
+    "skewed",
     "strided",
 ]
