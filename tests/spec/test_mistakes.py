@@ -269,3 +269,26 @@ def test_what_a_fabric_inherits_stands_where_the_other_states_it():
     assert pune.locate(("fabrics", "roce-200g", "switch")) == pune.locate(("fabrics", "roce-400g", "switch"))
     assert pune.locate(("fabrics", "b200-800g", "switch")) == pune.locate(("fabrics", "roce-800g", "switch"))
     assert pune.locate(("fabrics", "roce-400g", "uplink")) == pune.locate(("fabrics", "roce-400g"))
+
+
+@pytest.mark.parametrize(
+    ("failure", "message"),
+    [
+        ({}, "a failure is of one thing, and this names nothing (expected one of: switch, nic, plane, link, tier)"),
+        ({"switch": "a", "plane": 1}, "a failure is of one thing, and this names switch and plane (expected one of:"),
+        ({"switch": "a", "count": 2}, "count is said of a link, not of a switch"),
+        ({"plane": 0, "rate": "1 Gb/s"}, "rate is said of a link or a tier, not of a plane"),
+        ({"tier": "leaf-spine"}, "links says how many of the tier's cables: a number, or a share as in '5%'"),
+        ({"tier": "leaf-spine", "links": "lots"}, "'lots' is no part of the links: write a number of them, or a share"),
+        ({"tier": "leaf-spine", "links": "120%"}, "'120%' is no part of the links"),
+        (
+            {"server": 3},
+            "a job does not outlive a server: study a cluster of fewer servers, or the failure of its NICs",
+        ),
+        ({"link": ["a"]}, "link of an item of failures of fabric 'one' lacks its item 2"),
+        ({"swich": "a"}, "unknown entry 'swich' in an item of failures of fabric 'one'; did you mean 'switch'?"),
+    ],
+)
+def test_failures_that_make_no_sense(mistakes, failure, message):
+    (told,) = mistakes({("fabrics", "one", "failures"): [failure]})
+    assert message in told

@@ -10,10 +10,12 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(_native, EngineError, PyValueError, "What was given to the engine cannot be run.");
+create_exception!(_native, UnreachableError, EngineError, "Two that must talk have no path.");
 
 fn to_python(error: eastwest_engine::Error) -> PyErr {
     match error {
         eastwest_engine::Error::Interrupted => PyKeyboardInterrupt::new_err("interrupted"),
+        apart @ eastwest_engine::Error::Unreachable { .. } => UnreachableError::new_err(apart.to_string()),
         other => EngineError::new_err(other.to_string()),
     }
 }
@@ -21,5 +23,6 @@ fn to_python(error: eastwest_engine::Error) -> PyErr {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("EngineError", module.py().get_type::<EngineError>())?;
+    module.add("UnreachableError", module.py().get_type::<UnreachableError>())?;
     module.add_class::<network::Network>()
 }

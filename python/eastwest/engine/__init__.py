@@ -1,6 +1,16 @@
 """The one door to the Rust engine: a fabric and a step in, times and loads out. It knows no models and no money."""
 
-from eastwest.engine._native import EngineError
+from eastwest.engine._native import EngineError, UnreachableError
 from eastwest.engine.network import Balancing, Carriage, Fidelity, HashSeeds, Network, QpUse, Run
 
-__all__ = ["Balancing", "Carriage", "EngineError", "Fidelity", "HashSeeds", "Network", "QpUse", "Run"]
+__all__ = [
+    "Balancing",
+    "Carriage",
+    "EngineError",
+    "Fidelity",
+    "HashSeeds",
+    "Network",
+    "QpUse",
+    "Run",
+    "UnreachableError",
+]

@@ -5,6 +5,7 @@ import numpy as np
 import numpy.typing as npt
 
 class EngineError(ValueError): ...
+class UnreachableError(EngineError): ...
 
 class Network:
     def __init__(

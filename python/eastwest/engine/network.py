@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from eastwest.engine import _native
-from eastwest.engine._native import EngineError
+from eastwest.engine._native import EngineError, UnreachableError
 from eastwest.engine.program import BITS, native_mix, native_ops
 from eastwest.fabric import Fabric, addresses
 from eastwest.workload import Background, Step
@@ -133,7 +133,8 @@ class Network:
         `tolerance` is the part of the remaining time within which `fluid` batches completions (0: exact).
 
         Raises:
-            EngineError: the step names unknown ranks, cannot be carried out, or two ranks have no path.
+            UnreachableError: two ranks that must talk have no path; an `EngineError`, as any other below.
+            EngineError: the step names unknown ranks or cannot be carried out.
             KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
         """
         if len(gpu_of_rank) != step.ranks:
@@ -149,6 +150,8 @@ class Network:
                 tolerance,
                 list(seeds),
             )
+        except UnreachableError as error:
+            raise UnreachableError(_with_nodes(str(error), self.fabric)) from None
         except (ValueError, OverflowError) as error:
             raise EngineError(_with_nodes(_in_names(str(error), step), self.fabric)) from None
         return Run(**arrays)
@@ -163,13 +166,16 @@ class Network:
         """Max-min fair rates, bit/s of payload, of connections from one GPU node to another that all run at once.
 
         Raises:
-            EngineError: senders and receivers are not as many, one is no GPU, or two have no path.
+            UnreachableError: two that talk have no path; an `EngineError`, as any other below.
+            EngineError: senders and receivers are not as many, or one is no GPU.
         """
         if len(from_gpu) != len(to_gpu):
             raise EngineError(f"{len(from_gpu)} senders cannot be paired with {len(to_gpu)} receivers")
         sender, receiver = (np.ascontiguousarray(nodes, dtype=np.uint32) for nodes in (from_gpu, to_gpu))
         try:
             rates: Floats = self._native.max_min(sender, receiver, carriage, seed) * BITS
+        except UnreachableError as error:
+            raise UnreachableError(_with_nodes(str(error), self.fabric)) from None
         except EngineError as error:
             raise EngineError(_with_nodes(str(error), self.fabric)) from None
         return rates

@@ -11,6 +11,19 @@ from eastwest.fabric.addressing import addresses
 from eastwest.fabric.build import build
 from eastwest.fabric.check import faults
 from eastwest.fabric.export import to_networkx
+from eastwest.fabric.failures import (
+    Damage,
+    Failure,
+    FailureError,
+    LinksDown,
+    PartDown,
+    PlaneDown,
+    SomeLinksDown,
+    cut_off,
+    damage,
+    fail,
+    without,
+)
 from eastwest.fabric.placement import Placement, by_rail, packed, place, scattered
 from eastwest.fabric.plan import CABLE_LENGTHS_M, FabricError, FabricPlan, Shape, Tier, TierPair
 from eastwest.fabric.store import read, write
@@ -20,16 +33,26 @@ from eastwest.fabric.tables import NODE_KINDS, Fabric
 __all__ = [
     "CABLE_LENGTHS_M",
     "NODE_KINDS",
+    "Damage",
     "Fabric",
     "FabricError",
     "FabricPlan",
+    "Failure",
+    "FailureError",
+    "LinksDown",
+    "PartDown",
     "Placement",
+    "PlaneDown",
     "Shape",
+    "SomeLinksDown",
     "Tier",
     "TierPair",
     "addresses",
     "build",
     "by_rail",
+    "cut_off",
+    "damage",
+    "fail",
     "faults",
     "packed",
     "place",
@@ -37,5 +60,6 @@ __all__ = [
     "scattered",
     "summary",
     "to_networkx",
+    "without",
     "write",
 ]

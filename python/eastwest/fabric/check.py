@@ -20,7 +20,8 @@ def faults(fabric: Fabric) -> list[str]:
     numbering = list(_numbering(fabric))
     if numbering:  # what follows looks up rows by number
         return numbering
-    return [*_ports_and_cages(fabric), *_cables(fabric), *_links(fabric), *_reach(fabric)]
+    is_broken = bool(fabric.plan.get("failures"))  # what has failed may well be apart from the rest
+    return [*_ports_and_cages(fabric), *_cables(fabric), *_links(fabric), *(() if is_broken else _reach(fabric))]
 
 
 def _numbering(fabric: Fabric) -> Iterator[str]:

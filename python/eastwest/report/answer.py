@@ -30,6 +30,8 @@ _NOTHING = 1e-6
 def answer(result: StudyResult) -> tuple[str, str]:
     """Say which fabric is fastest and by how much; then how long GPUs wait there, and what for."""
     slowdown = slowdowns(result)
+    if not slowdown and result.stopped:
+        return "Nothing could run: what has failed leaves GPUs cut off.", "Their names stand above."
     if not slowdown:
         return "The study ran nothing.", "Add a fabric and a workload to compare."
     first, *others = slowdown

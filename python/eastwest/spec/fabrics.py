@@ -10,6 +10,7 @@ from pydantic_core.core_schema import ValidationInfo
 from eastwest.catalog import Technology
 from eastwest.engine import Balancing, HashSeeds, QpUse
 from eastwest.fabric import Shape, TierPair
+from eastwest.spec.failures import Failure
 from eastwest.spec.values import (
     ClusterName,
     Count,
@@ -131,6 +132,8 @@ class Fabric(Entry):
     """Whether each switch hashes with a seed of its own; where all share one, ECMP polarises."""
     cables: dict[TierPair, Length] = Field(default_factory=dict)
     """Length of the cables between two tiers."""
+    failures: tuple[Failure, ...] = ()
+    """What has failed, or runs slower than it was built to."""
 
     @field_validator("balancing", mode="before")
     @classmethod

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from eastwest import fabric as fabrics
+from eastwest.document import Place
 from eastwest.engine import Carriage
 from eastwest.errors import InputError
-from eastwest.fabric import Fabric, FabricError, FabricPlan
+from eastwest.fabric import Fabric, FabricError, FabricPlan, Failure, FailureError
 from eastwest.spec import Study
 from eastwest.units import format_rate
 
@@ -36,17 +39,25 @@ def plan(study: Study, name: str, cluster: str) -> FabricPlan:
     )
 
 
-def build(study: Study, name: str, cluster: str) -> Fabric:
-    """One fabric of the study, joined to one of its clusters.
+def failures(study: Study, name: str) -> tuple[Failure, ...]:
+    """What has failed in a fabric of the study."""
+    return tuple(failure.for_fabric() for failure in study.fabrics[name].failures)
+
+
+def build(study: Study, name: str, cluster: str, failed: Sequence[Failure]) -> Fabric:
+    """One fabric of the study, joined to one of its clusters, without what has failed.
 
     Raises:
-        StudyError: it cannot be built; names the line at fault.
+        StudyError: it cannot be built, or what has failed is not there; names the line at fault.
     """
+    called = study.base("fabrics", name)
     try:
-        return fabrics.build(plan(study, name, cluster))
+        return fabrics.fail(fabrics.build(plan(study, name, cluster)), failed)
+    except FailureError as error:
+        at: Place = ("fabrics", name, "failures", error.number)
+        raise study.error_at(at, f"fabric {called!r}: {error.message}") from None
     except FabricError as error:
         at = ("clusters", cluster) if error.field in ("servers", "server") else ("fabrics", name)
-        called = study.base("fabrics", name)
         raise study.error_at((*at, error.field), f"fabric {called!r} cannot be built: {error.message}") from None
 
 
@@ -72,7 +83,7 @@ def build_fabric(study: Study, name: str, cluster: str | None = None) -> Fabric:
         raise InputError(f"{study.file}: fabric {name!r} joins {', '.join(clusters)}: name one with --cluster")
     if cluster is not None and cluster not in clusters:
         raise InputError(f"{study.file}: fabric {name!r} joins {', '.join(clusters)}, not {cluster!r}")
-    return build(study, name, cluster or clusters[0])
+    return build(study, name, cluster or clusters[0], failures(study, name))
 
 
 def carriage(study: Study, name: str) -> Carriage:

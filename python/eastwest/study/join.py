@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from eastwest.spec import Study
-from eastwest.study import case, fabrics, notes
+from eastwest.study import case, fabrics, failures, notes
 from eastwest.study.case import Case, Price
-from eastwest.study.result import FabricFacts, Row, StudyResult
-from eastwest.study.runs import Runs
+from eastwest.study.result import FabricFacts, Row, Stopped, StudyResult
+from eastwest.study.runs import CutOffError, Runs
 from eastwest.study.selection import Combination, combinations
 
 Advance = Callable[[int, int, str], None]
@@ -36,14 +36,20 @@ def run(study: Study, advance: Advance = unwatched, where: str = "") -> StudyRes
     chosen, runs = combinations(study, where), Runs()
     rows: list[Row] = []
     remarks: list[notes.Remark] = []
+    stopped: list[Stopped] = []
     for done, each in enumerate(chosen):
         advance(done, len(chosen), f"{each.workload} on {each.fabric}")
-        found, remark = _case(each, runs)
+        try:
+            found, remark = _case(each, runs)
+        except CutOffError as error:
+            stopped.append(failures.stopped(each, runs, error))
+            continue
         rows.append(found)
         remarks.append(remark)
     advance(len(chosen), len(chosen), "done")
     pairs = dict.fromkeys((each.fabric, each.cluster) for each in chosen)
     cautions = [text for fabric, cluster in pairs for text in fabrics.cautions(study, fabric, cluster)]
+    cautions += [each.why for each in stopped]
     return StudyResult(
         study=study.name,
         rows=tuple(rows),
@@ -52,10 +58,11 @@ def run(study: Study, advance: Advance = unwatched, where: str = "") -> StudyRes
         seeds=tuple(range(max(each.study.seeds for each in chosen))),
         wall_s=time.perf_counter() - began,
         engine_s=runs.engine_s,
-        notes=notes.sentences(study, rows, remarks, runs.sizes),
+        notes=(*notes.sentences(study, rows, remarks, runs.sizes), *failures.sentences(rows)),
         sources=notes.sources(study),
         tolerance=max(each.study.tolerance for each in chosen),
         description=study.description or "",
+        stopped=tuple(stopped),
     )
 
 
@@ -70,12 +77,15 @@ def _case(each: Combination, runs: Runs) -> tuple[Row, notes.Remark]:
         found = runs.simulate(study, each.workload, network, step, gpus, carriage, study.fidelity)
     money = study.money
     price = Price() if money is None else Price(money.gpu_hour.amount, money.gpu_hour.currency)
+    row = case.row(here, network, step, carriage, found, ideal, price)
     row = replace(
-        case.row(here, network, step, carriage, found, ideal, price),
+        row,
         fabric=study.base("fabrics", each.fabric),
         cluster=study.base("clusters", each.cluster),
         workload=study.base("workloads", each.workload),
         parameters=each.parameters,
+        failures=tuple(map(str, fabrics.failures(study, each.fabric))),
+        slowdown=failures.slowdown(each, runs, row.step_s),
     )
     return row, notes.remark(here, network, found)
 

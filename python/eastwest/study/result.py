@@ -55,7 +55,8 @@ class Row:
     Plain figures are the median over hash seeds, `_p95` the 95th percentile; `draws` counts the seeds. `closeness` is
     ideal over actual communication: 1 where the fabric costs nothing. `batching_error` is the largest relative error
     that taking completions together can have caused, as far as the engine bounds it; None where its bound says
-    nothing, as for very uneven transfers.
+    nothing, as for very uneven transfers. `failures` says what has failed in the fabric, and `slowdown` the step over
+    that before; None where nothing has failed.
     """
 
     fabric: str
@@ -82,6 +83,25 @@ class Row:
     draws: int
     batching_error: float | None = 0.0
     parameters: tuple[Parameter, ...] = ()
+    failures: tuple[str, ...] = ()
+    slowdown: float | None = None
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """One workload, placed one way, that cannot run on a fabric with what has failed there.
+
+    `gpus` are the names of those that are cut off from the others; `why` is a sentence for people.
+    """
+
+    fabric: str
+    cluster: str
+    workload: str
+    placement: str
+    failures: tuple[str, ...]
+    gpus: tuple[str, ...]
+    why: str
+    parameters: tuple[Parameter, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,7 +125,7 @@ class StudyResult:
 
     `description` is what the study says of itself, `notes` are sentences for people on what the figures show, `sources`
     where the catalogue's figures were read, and `tolerance` the share of the remaining time within which the fluid
-    engine takes completions together (0: exact).
+    engine takes completions together (0: exact). `stopped` are the cases that what has failed leaves no path.
     """
 
     study: str
@@ -119,6 +139,7 @@ class StudyResult:
     sources: tuple[str, ...] = ()
     tolerance: float = 0.0
     description: str = ""
+    stopped: tuple[Stopped, ...] = ()
 
 
 def to_json(result: StudyResult) -> dict[str, Any]:
@@ -127,6 +148,7 @@ def to_json(result: StudyResult) -> dict[str, Any]:
         "study": result.study,
         "description": result.description,
         "results": [_row(row) for row in result.rows],
+        "stopped": [_row(each) for each in result.stopped],
         "fabrics": [
             {
                 "name": fabric.name,
@@ -146,7 +168,7 @@ def to_json(result: StudyResult) -> dict[str, Any]:
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: Row | Stopped) -> dict[str, Any]:
     return {**asdict(row), "parameters": _values(row.parameters)}
 
 
@@ -170,6 +192,7 @@ def _flat(study: str, row: Row, words: set[str]) -> dict[str, Any]:
     values = asdict(row)
     case = {"study": study} | {key: values.pop(key) for key in ("fabric", "cluster", "workload", "placement")}
     del values["parameters"]
+    values["failures"] = "; ".join(values["failures"])
     swept = {each.name: each.text if each.name in words else each.value for each in row.parameters}
     values = case | swept | values
     bottleneck, tiers, cost = values.pop("bottleneck"), values.pop("tiers"), values.pop("cost")

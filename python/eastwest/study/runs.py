@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from eastwest import spec
-from eastwest.engine import Carriage, EngineError, Fidelity, Network, Run
+from eastwest.engine import Carriage, EngineError, Fidelity, Network, Run, UnreachableError
 from eastwest.fabric import place, summary
-from eastwest.spec import Placement, Study
+from eastwest.spec import Placement, Study, StudyError
 from eastwest.study import fabrics, workloads
 from eastwest.study.sketch import sketch
 from eastwest.workload import Step
@@ -25,26 +25,36 @@ Gpus = npt.NDArray[np.uint32]
 Facts = tuple[dict[str, Any], dict[str, Any]]
 
 
+class CutOffError(StudyError):
+    """Ranks that must talk have no path over what is left of a fabric in which something has failed."""
+
+
 @dataclass
 class Runs:
     """A study while it runs: what was built and solved is kept, since many cases share it."""
 
     engine_s: float = 0.0
     sizes: dict[tuple[str, int, float], float] = field(default_factory=dict)
-    _networks: dict[tuple[str, str], Network] = field(default_factory=dict)
+    steps_s: dict[tuple[object, ...], float] = field(default_factory=dict)
+    _networks: dict[tuple[str, str, bool], Network] = field(default_factory=dict)
     _by_plan: dict[str, Network] = field(default_factory=dict)
     _gpus: dict[tuple[int, Placement], Gpus] = field(default_factory=dict)
     _summaries: dict[int, dict[str, Any]] = field(default_factory=dict)
     _sketches: dict[int, dict[str, Any]] = field(default_factory=dict)
 
-    def network(self, study: Study, fabric: str, cluster: str) -> Network:
-        """The network of a fabric, joined to a cluster; `StudyError` where it cannot be built."""
-        key = (fabric, cluster)
+    def network(self, study: Study, fabric: str, cluster: str, *, is_whole: bool = False) -> Network:
+        """The network of a fabric, joined to a cluster: as left by what has failed there, or before, where `is_whole`.
+
+        Raises `StudyError` where it cannot be built.
+        """
+        failed = () if is_whole else fabrics.failures(study, fabric)
+        key = (fabric, cluster, not failed)
         if key not in self._networks:
-            plan = json.dumps(fabrics.plan(study, fabric, cluster).as_json(), sort_keys=True)
-            if plan not in self._by_plan:
-                self._by_plan[plan] = Network(fabrics.build(study, fabric, cluster))
-            self._networks[key] = self._by_plan[plan]
+            plan = [fabrics.plan(study, fabric, cluster).as_json(), *map(str, failed)]
+            text = json.dumps(plan, sort_keys=True)
+            if text not in self._by_plan:
+                self._by_plan[text] = Network(fabrics.build(study, fabric, cluster, failed))
+            self._networks[key] = self._by_plan[text]
         return self._networks[key]
 
     def gpus(self, network: Network, placement: Placement) -> Gpus:
@@ -98,7 +108,7 @@ class Runs:
         carriage: Carriage,
         fidelity: Fidelity,
     ) -> Run:
-        """One run; `StudyError` at the workload where the engine refuses it."""
+        """One run; `StudyError` at the workload where the engine refuses it, `CutOffError` for want of a path."""
         # Only a hash is a draw of lots: whatever does not hash, and the bound, come out alike for every seed.
         draws = range(study.seeds) if carriage.balancing == "ecmp" and fidelity == "fluid" else (0,)
         began = time.perf_counter()
@@ -106,6 +116,9 @@ class Runs:
             return network.run(step, gpus, carriage, fidelity=fidelity, seeds=draws, tolerance=study.tolerance)
         except EngineError as error:
             name = study.base("workloads", workload)
-            raise study.error_at(("workloads", workload), f"workload {name!r}: {error}") from None
+            told = study.error_at(("workloads", workload), f"workload {name!r}: {error}")
+            if isinstance(error, UnreachableError) and network.fabric.plan.get("failures"):
+                raise CutOffError(told.mistakes) from None
+            raise told from None
         finally:
             self.engine_s += time.perf_counter() - began
