@@ -13,7 +13,7 @@ from tests.fabric.conftest import G, make_plan, nic, server, switch
 
 from eastwest.engine import Carriage, Network
 from eastwest.fabric import build, packed
-from eastwest.workload import Collective, SendRecv, Step
+from eastwest.workload import KINDS, Collective, Overheads, SendRecv, Step
 
 PCIE_BPS = 4000 * G  # never the limit here
 WITHIN = 1e-3
@@ -112,7 +112,7 @@ def test_a_direct_broadcast_sends_all_from_the_root(servers, link_bps, size):
 @given(st.integers(2, 12), st.sampled_from([1, 2, 4]), links, sizes)
 def test_a_reduce_takes_what_its_broadcast_does(servers, gpus, link_bps, size):
     on = network(servers, gpus, link_bps)
-    for algorithm in ("ring", "rail-ring", "direct", "hierarchical-staged", "hierarchical-pipelined"):
+    for algorithm in (word for word, kinds in KINDS.items() if "reduce" in kinds):
         there, back = (seconds(on, kind, algorithm, size, channels=gpus) for kind in ("broadcast", "reduce"))
         assert back == pytest.approx(there, rel=WITHIN), algorithm
 
@@ -169,6 +169,38 @@ def test_a_hierarchy_adds_its_stages_or_takes_the_slowest(servers, gpus, link_bp
     )
     assert staged == pytest.approx(inside + outside, rel=WITHIN)
     assert pipelined == pytest.approx(max(inside, outside), rel=WITHIN)
+
+
+@cases
+@given(st.integers(2, 8), st.sampled_from([2, 4, 8]), links, nvlinks, sizes, st.integers(1, 2))
+def test_a_tree_sends_half_a_channel_to_each_neighbour(servers, gpus, link_bps, nvlink_bps, size, turns):
+    """Over both trees a server has 2 neighbours where there are two, 3 of three, at most 4 of more."""
+    on = network(servers, gpus, link_bps, nvlink_bps)
+    outside = min(servers, 4) / 2 * size / gpus / rate(on, "nic-leaf")
+    inside = 2 * (gpus - 1) / gpus * size / rate(on, "gpu-nvlink")
+    found = seconds(on, "all-reduce", "tree", size, channels=gpus * turns)
+    assert found == pytest.approx(max(inside, outside), rel=WITHIN)
+
+
+def test_a_tree_of_two_servers_has_more_bus_bandwidth_than_their_nics():
+    on = network(2, 8, 400 * G, 7200 * G)
+    busbw = 2 * 15 / 16 * 1e10 / seconds(on, "all-reduce", "tree", 1e10, channels=8)
+    assert busbw == pytest.approx(2 * 15 / 16 * 8 * rate(on, "nic-leaf"), rel=WITHIN)
+
+
+@cases
+@given(st.integers(2, 8), sizes, st.sampled_from(["ring", "tree", "direct"]), st.floats(1, 4), st.floats(0, 1e-3))
+def test_a_protocol_costs_its_base_and_its_bytes_on_the_wire(servers, size, algorithm, wire, base_s):
+    on = network(servers, 1, 400 * G)
+    plain = seconds(on, "all-reduce", algorithm, size)
+    found = seconds(on, "all-reduce", algorithm, size, overheads=Overheads(base_s=base_s, wire=wire))
+    assert found == pytest.approx(wire * plain + base_s, rel=WITHIN)
+
+
+def test_a_channel_goes_no_faster_than_its_protocol():
+    on = network(4, 1, 400 * G)
+    found = seconds(on, "all-reduce", "ring", 8e9, channels=2, overheads=Overheads(channel_rate=1e9))
+    assert found == pytest.approx(2 * 3 / 4 * 4e9 / 1e9, rel=WITHIN)
 
 
 @cases

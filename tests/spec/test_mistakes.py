@@ -177,11 +177,15 @@ def test_a_workload_says_on_which_of_several_clusters_it_was_measured(mistakes):
         ({"name": "b", "collective": "all-reduce"}, "operation 'b' lacks its bytes"),
         (
             {"name": "b", "collective": "all-to-all", "bytes": "1 MB", "algorithm": "ring"},
-            "an all-to-all goes direct or by pxn, not by ring",
+            "ring is no algorithm for all-to-all (expected one of: direct, pxn)",
         ),
         (
             {"name": "b", "collective": "all-reduce", "bytes": "1 MB", "algorithm": "pxn"},
-            "pxn is for an all-to-all, not for all-reduce",
+            "pxn is no algorithm for all-reduce (expected one of: ring, rail-ring, tree, direct,",
+        ),
+        (
+            {"name": "b", "collective": "all-gather", "bytes": "1 MB", "algorithm": "tree"},
+            "tree is no algorithm for all-gather",
         ),
         ({"name": "b", "collective": "broadcast", "bytes": "1 MB", "root": 32}, "root 32 is not among the 32 ranks"),
         (

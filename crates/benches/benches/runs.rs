@@ -12,7 +12,7 @@ use std::time::Duration;
 use criterion::{Criterion, criterion_group, criterion_main};
 use eastwest_engine::fluid::max_min;
 use eastwest_engine::lower;
-use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, Mix, Op, Program, QpUse, Work};
+use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, Mix, Op, Overheads, Program, QpUse, Work};
 use eastwest_engine::routing::{Balancing, Router, Topology};
 use eastwest_engine::schedule::{Fidelity, RunOptions, run};
 use shapes::{LeafSpine, rail_optimized};
@@ -41,7 +41,7 @@ impl Draws {
 /// A collective whose messages of 512 KiB take turns over the queue pairs, as NCCL's do.
 fn collective(kind: Kind, algorithm: Algorithm, bytes: f64, channels: u32, qps: u32) -> Collective {
     let carriage = Carriage { qps, qp_use: QpUse::RoundRobin, message_bytes: 524_288.0 };
-    Collective { kind, algorithm, bytes, matrix: None, channels, carriage }
+    Collective { kind, algorithm, bytes, matrix: None, channels, carriage, overheads: Overheads::NONE }
 }
 
 fn program(gpu: &[u32], groups: &[Vec<u32>], collective: Collective) -> Program {

@@ -1,7 +1,9 @@
 //! Programs as Python gives them, turned into the engine's own.
 
 use crate::EngineError;
-use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, Mix, Op, Program, QpUse, Stream, Work};
+use eastwest_engine::program::{
+    Algorithm, Carriage, Collective, Kind, Mix, Op, Overheads, Program, QpUse, Stream, Work,
+};
 use numpy::ndarray::ArrayView1;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -21,6 +23,7 @@ pub struct OpIn<'py> {
     sizes: Vec<usize>,
     matrix: Option<PyReadonlyArray2<'py, f64>>,
     ranks: Option<PyReadonlyArray1<'py, u32>>,
+    overheads: OverheadsIn,
 }
 
 /// Several jobs on one network: the attributes of `eastwest.engine.program.NativeMix`.
@@ -44,6 +47,16 @@ impl MixIn<'_> {
         let background = senders.iter().zip(receivers.outer_iter()).map(stream).collect();
         Ok(Mix { until: self.until.clone(), slowdown: self.slowdown.clone(), background })
     }
+}
+
+/// What a protocol costs: the attributes of `eastwest.workload.Overheads`.
+#[derive(FromPyObject)]
+struct OverheadsIn {
+    base_s: f64,
+    intra_s: f64,
+    inter_s: f64,
+    wire: f64,
+    channel_rate: f64,
 }
 
 /// How connections are carried: the attributes of `eastwest.engine.Carriage`.
@@ -80,6 +93,7 @@ fn algorithm(word: &str) -> PyResult<Algorithm> {
         "pxn" => Algorithm::Pxn,
         "hierarchical-staged" => Algorithm::HierarchicalStaged,
         "hierarchical-pipelined" => Algorithm::HierarchicalPipelined,
+        "tree" => Algorithm::Tree,
         _ => return Err(unknown("algorithm", word)),
     })
 }
@@ -116,6 +130,7 @@ fn op(given: &OpIn<'_>, carriage: Carriage) -> PyResult<Op> {
                 rest = after;
             }
             let matrix = given.matrix.as_ref().map(|m| m.as_array().iter().copied().collect());
+            let OverheadsIn { base_s, intra_s, inter_s, wire, channel_rate } = given.overheads;
             let collective = Collective {
                 kind: kind(&given.kind)?,
                 algorithm: algorithm(&given.algorithm)?,
@@ -123,6 +138,7 @@ fn op(given: &OpIn<'_>, carriage: Carriage) -> PyResult<Op> {
                 matrix,
                 channels: given.channels,
                 carriage,
+                overheads: Overheads { base_s, intra_s, inter_s, wire, channel_rate },
             };
             Work::Collective { groups, collective }
         }

@@ -123,6 +123,9 @@ pub enum Algorithm {
     HierarchicalStaged,
     /// The same phases, pipelined: the slowest rules.
     HierarchicalPipelined,
+    /// Double binary tree between servers, a chain inside each: up to a root and down again, pipelined, half of each
+    /// channel on either tree.
+    Tree,
 }
 
 /// A collective: what, how, how much.
@@ -140,6 +143,31 @@ pub struct Collective {
     pub channels: u32,
     /// How each connection is carried.
     pub carriage: Carriage,
+    /// What the protocol costs beyond paths and bytes.
+    pub overheads: Overheads,
+}
+
+/// What a collective library's protocol adds to what the network itself takes.
+///
+/// A strand of a collective takes `base_s`, and for each hop after another `intra_s` inside a server or `inter_s` between
+/// servers, on top of the latency of the hop's path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overheads {
+    /// Once a collective, seconds.
+    pub base_s: f64,
+    /// Each hop inside a server, seconds.
+    pub intra_s: f64,
+    /// Each hop between servers, seconds.
+    pub inter_s: f64,
+    /// Bytes on the wire for each byte of payload, 1 or more: flags beside data in low-latency protocols.
+    pub wire: f64,
+    /// Payload that one channel cannot exceed, bytes a second; infinite where nothing but links holds it.
+    pub channel_rate: f64,
+}
+
+impl Overheads {
+    /// No cost beyond the network's.
+    pub const NONE: Self = Self { base_s: 0.0, intra_s: 0.0, inter_s: 0.0, wire: 1.0, channel_rate: f64::INFINITY };
 }
 
 /// How one connection between two ranks uses the network.

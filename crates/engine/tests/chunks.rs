@@ -4,7 +4,7 @@ mod programs;
 mod shapes;
 
 use eastwest_engine::lower::{self, ChunkGraph, WINDOW};
-use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, QpUse};
+use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, Overheads, QpUse};
 use eastwest_engine::routing::{Balancing, Router, Topology};
 use eastwest_engine::schedule::{run, run_chunks};
 use programs::{options, over, program};
@@ -27,12 +27,14 @@ struct Case {
 
 const KINDS: [Kind; 6] =
     [Kind::AllReduce, Kind::AllGather, Kind::ReduceScatter, Kind::AllToAll, Kind::Broadcast, Kind::Reduce];
-const ALGORITHMS: [Algorithm; 5] = [
+const ALGORITHMS: [Algorithm; 7] = [
     Algorithm::Ring,
     Algorithm::RailRing,
     Algorithm::Direct,
+    Algorithm::Pxn,
     Algorithm::HierarchicalStaged,
     Algorithm::HierarchicalPipelined,
+    Algorithm::Tree,
 ];
 const BALANCINGS: [Balancing; 4] = [Balancing::Ecmp, Balancing::Spray, Balancing::Adaptive, Balancing::Pinned];
 
@@ -52,18 +54,19 @@ fn network() -> impl Strategy<Value = (bool, LeafSpine)> {
 
 /// A collective over some of the ranks in any order; over all of them where servers must be full.
 fn job(ranks: u32) -> impl Strategy<Value = (Vec<u32>, Collective)> {
-    let what = (prop::sample::select(KINDS.to_vec()), prop::sample::select(ALGORITHMS.to_vec()));
-    let carriage = (1u32..4, any::<bool>(), any::<bool>());
+    let what = prop::sample::select(KINDS.to_vec()).prop_flat_map(|kind| {
+        let fits = |algorithm: &Algorithm| lower::kinds(*algorithm).contains(&kind);
+        (Just(kind), prop::sample::select(ALGORITHMS.into_iter().filter(fits).collect::<Vec<_>>()))
+    });
+    let carriage = (1u32..4, any::<bool>());
     let order = Just((0..ranks).collect::<Vec<_>>()).prop_shuffle();
     (what, carriage, 1u32..4, 1e8f64..1e9, order, 2..=ranks as usize).prop_map(
-        |((kind, algorithm), (qps, in_turns, by_pxn), channels, bytes, order, size)| {
-            let exchange = if by_pxn { Algorithm::Pxn } else { Algorithm::Direct };
-            let algorithm = if kind == Kind::AllToAll { exchange } else { algorithm };
+        |((kind, algorithm), (qps, in_turns), channels, bytes, order, size)| {
             let is_full = matches!(algorithm, Algorithm::HierarchicalStaged | Algorithm::HierarchicalPipelined);
             let group = order[..if is_full { order.len() } else { size }].to_vec();
             let qp_use = if in_turns { QpUse::RoundRobin } else { QpUse::Split };
             let carriage = Carriage { qps, qp_use, message_bytes: 4e6 };
-            (group, Collective { kind, algorithm, bytes, matrix: None, channels, carriage })
+            (group, Collective { kind, algorithm, bytes, matrix: None, channels, carriage, overheads: Overheads::NONE })
         },
     )
 }
@@ -110,7 +113,7 @@ fn both(case: &Case) -> Vec<(f64, f64)> {
 /// slices until its last edge starts, a pipelined hierarchy about three windows from stage to stage.
 fn slices(collective: &Collective, ranks: usize) -> u32 {
     match (collective.kind, collective.algorithm) {
-        (Kind::Broadcast | Kind::Reduce, _) => 200 * ranks as u32,
+        (Kind::Broadcast | Kind::Reduce, _) | (_, Algorithm::Tree) => 200 * ranks as u32,
         (_, Algorithm::HierarchicalPipelined | Algorithm::Pxn) => 80 * WINDOW,
         _ => 20 * WINDOW,
     }

@@ -6,7 +6,9 @@
 mod programs;
 mod shapes;
 
-use eastwest_engine::program::Algorithm::{Direct, HierarchicalPipelined, HierarchicalStaged, Pxn, RailRing, Ring};
+use eastwest_engine::program::Algorithm::{
+    Direct, HierarchicalPipelined, HierarchicalStaged, Pxn, RailRing, Ring, Tree,
+};
 use eastwest_engine::program::Kind::{AllGather, AllReduce, AllToAll, Broadcast, Reduce, ReduceScatter};
 use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, QpUse};
 use programs::{SPRAYED, collective, outcome, over};
@@ -250,6 +252,33 @@ proptest! {
         };
         assert_close(time(HierarchicalStaged), inside + between)?;
         assert_close(time(HierarchicalPipelined), inside.max(between))?;
+    }
+
+    #[test]
+    fn a_double_tree_uses_every_nic_both_ways(
+        servers in 1u32..20, g in 1u32..5, turns in 1u32..3, rate in RATES, bytes in BYTES
+    ) {
+        // A NIC carries half a channel for each neighbour that its server has in either tree.
+        prop_assume!(servers * g > 1);
+        let group = (0..servers * g).collect();
+        let found = seconds(&roomy(servers, g, rate), collective(AllReduce, Tree, bytes, g * turns), group);
+        let neighbours = match servers { 1 => 0.0, 2 => 2.0, 3 => 3.0, _ => 4.0 };
+        let (over_nics, rails) = (neighbours / 2.0 * bytes / rate, f64::from(g));
+        assert_close(found, (over_nics / rails).max(2.0 * (rails - 1.0) / rails * bytes / NVLINK))?;
+    }
+
+    #[test]
+    fn two_trees_from_or_to_a_root_use_every_nic(
+        kind in rooted(), servers in 1u32..20, g in 1u32..5, turns in 1u32..3, root in 0u32..4, rate in RATES,
+        bytes in BYTES
+    ) {
+        // The root has all of it to hand on over NVLink.
+        prop_assume!(servers * g > 1);
+        let mut group: Vec<u32> = (0..servers * g).collect();
+        group.swap(0, (root % g) as usize);
+        let found = seconds(&roomy(servers, g, rate), collective(kind, Tree, bytes, g * turns), group);
+        let over_nics = if servers > 1 { bytes / (f64::from(g) * rate) } else { 0.0 };
+        assert_close(found, over_nics.max(if g > 1 { bytes / NVLINK } else { 0.0 }))?;
     }
 
     #[test]

@@ -4,10 +4,12 @@ mod programs;
 mod shapes;
 
 use eastwest_engine::Error;
-use eastwest_engine::lower::{self, ChunkGraph, Phase, WINDOW};
-use eastwest_engine::program::Algorithm::{Direct, HierarchicalPipelined, HierarchicalStaged, Pxn, RailRing, Ring};
+use eastwest_engine::lower::{self, ChunkGraph, End, Phase, WINDOW, kinds};
+use eastwest_engine::program::Algorithm::{
+    Direct, HierarchicalPipelined, HierarchicalStaged, Pxn, RailRing, Ring, Tree,
+};
 use eastwest_engine::program::Kind::{AllGather, AllReduce, AllToAll, Broadcast, Reduce, ReduceScatter};
-use eastwest_engine::program::{Carriage, Collective, QpUse};
+use eastwest_engine::program::{Carriage, Collective, Overheads, QpUse};
 use eastwest_engine::routing::{Balancing, Router, Topology};
 use programs::collective;
 use proptest::prelude::*;
@@ -54,9 +56,9 @@ proptest! {
     fn no_algorithm_moves_more_than_every_rank_lacks(
         servers in 1u32..5, g in 1u32..5, channels in 1u32..4, bytes in 1e3f64..1e9,
         kind in prop::sample::select(vec![AllReduce, AllGather, ReduceScatter, Broadcast, Reduce, AllToAll]),
-        algorithm in prop::sample::select(vec![Ring, RailRing, Direct, HierarchicalStaged, HierarchicalPipelined]),
+        algorithm in prop::sample::select(vec![Ring, RailRing, Direct, HierarchicalStaged, HierarchicalPipelined, Tree]),
     ) {
-        prop_assume!(kind != AllToAll || algorithm == Direct);
+        prop_assume!(kinds(algorithm).contains(&kind));
         let n = servers * g;
         let group: Vec<u32> = (0..n).collect();
         let network = network(servers, g);
@@ -127,6 +129,83 @@ fn a_ring_has_the_latency_of_its_steps() {
     assert_eq!(latency(&paired, collective(AllGather, Ring, 1e6, 1), &[0, 1, 2, 3]), 3 * mean);
 }
 
+/// What each hop of a collective costs beyond its path.
+const COSTS: Overheads = Overheads { base_s: 1e-3, intra_s: 1e-6, inter_s: 1e-5, ..Overheads::NONE };
+
+/// Latency of a collective over all ranks of `servers` servers of `gpus`, beyond its paths, microseconds.
+fn added(servers: u32, gpus: u32, what: &Collective) -> u64 {
+    let network = network(servers, gpus);
+    let group: Vec<u32> = (0..servers * gpus).collect();
+    let latency = |overheads| {
+        let phases = lowered(&network, &Collective { overheads, ..what.clone() }, &group).unwrap();
+        phases.iter().map(|phase| phase.demands.latency.iter().copied().max().unwrap()).sum::<u64>()
+    };
+    (latency(COSTS) - latency(Overheads::NONE)) / 1_000_000
+}
+
+#[test]
+fn a_ring_has_the_overheads_of_its_steps() {
+    // NCCL's tuning.cc: of 2 (n-1) steps 2 (m-1) are between servers, the others inside.
+    let all_reduce = |servers, gpus| added(servers, gpus, &collective(AllReduce, RailRing, 1e6, 2));
+    assert_eq!(all_reduce(4, 2), 1000 + 2 * 3 * 10 + 2 * 4);
+    assert_eq!(all_reduce(1, 4), 1000 + 6);
+    assert_eq!(all_reduce(4, 1), 1000 + 6 * 10);
+    assert_eq!(added(4, 2, &collective(AllGather, RailRing, 1e6, 2)), 1000 + 3 * 10 + 4);
+}
+
+#[test]
+fn a_tree_has_the_overheads_of_its_depth_twice() {
+    // NCCL's tuning.cc: 2 ((g-1) inside + log2(m) between); there the chain hangs below the deepest server.
+    let tree = |kind, servers, gpus| added(servers, gpus, &collective(kind, Tree, 1e6, 2));
+    assert_eq!(tree(AllReduce, 8, 4), 1000 + 2 * (3 + 3 * 10));
+    assert_eq!(tree(AllReduce, 1, 4), 1000 + 2 * 3);
+    assert_eq!(tree(Broadcast, 1, 4), 1000 + 3);
+}
+
+#[test]
+fn overheads_count_each_phase_but_the_base_once() {
+    let added = |algorithm| added(3, 2, &collective(AllReduce, algorithm, 1e6, 1));
+    assert_eq!(added(HierarchicalStaged), 1000 + 1 + 4 * 10 + 1, "gather inside, a ring of three, share inside");
+    assert_eq!(added(HierarchicalPipelined), 1000 + 1 + 4 * 10 + 1);
+    assert_eq!(added(Direct), 1000 + 2 * 10, "both phases wait for a hop between servers");
+}
+
+#[test]
+fn a_protocol_puts_more_on_the_wire_and_holds_channels_back() {
+    let network = network(2, 1);
+    let overheads = Overheads { wire: 2.0, channel_rate: 3e9, ..Overheads::NONE };
+    let phases = |kind, algorithm| {
+        lowered(&network, &Collective { overheads, ..collective(kind, algorithm, 8e6, 2) }, &[0, 1]).unwrap()
+    };
+    let ring = phases(AllReduce, Ring);
+    assert_eq!(on_link(&network, &ring[0], 0, network.nics[0], leaf(&network)), 2.0);
+    assert_eq!((ring[0].bytes, &ring[0].demands.cap), (16e6, &vec![3e9; 2]));
+    assert_eq!(phases(AllToAll, Direct)[0].demands.cap, [6e9; 2], "a pair has both channels");
+    assert_eq!(phases(AllReduce, Tree)[0].demands.cap, [1.5e9; 4], "either tree has half of a channel");
+}
+
+#[test]
+fn overheads_that_make_no_sense_are_refused() {
+    let network = network(2, 1);
+    let refused =
+        |overheads| cause(lowered(&network, &Collective { overheads, ..collective(AllReduce, Ring, 1e6, 1) }, &[0, 1]));
+    assert!(refused(Overheads { inter_s: -1.0, ..COSTS }).contains("hop between servers takes -1 seconds"));
+    assert!(refused(Overheads { base_s: f64::NAN, ..COSTS }).contains("base takes NaN seconds"));
+    assert!(refused(Overheads { wire: 0.5, ..COSTS }).contains("0.5 bytes on the wire"));
+    assert!(refused(Overheads { channel_rate: 0.0, ..COSTS }).contains("0 bytes a second"));
+}
+
+#[test]
+fn a_tree_loads_every_nic_of_two_servers_alike() {
+    let network = network(2, 2);
+    let phases = lowered(&network, &collective(AllReduce, Tree, 8e6, 2), &[0, 1, 2, 3]).unwrap();
+    assert_eq!(phases[0].demands.work, [2e6; 4], "channels x trees, half of a channel's bytes each");
+    for nic in &network.nics {
+        let sent: f64 = (0..4).map(|demand| on_link(&network, &phases[0], demand, *nic, leaf(&network))).sum();
+        assert_eq!(sent, 2.0, "on one tree up to the root, on the other down from it");
+    }
+}
+
 #[test]
 fn a_staged_hierarchy_is_three_phases_and_a_pipelined_one_is_one() {
     let network = network(2, 2);
@@ -141,7 +220,7 @@ fn a_staged_hierarchy_is_three_phases_and_a_pipelined_one_is_one() {
 #[test]
 fn nothing_to_send_is_no_phase() {
     let network = network(2, 2);
-    for algorithm in [Ring, RailRing, Direct, HierarchicalStaged, HierarchicalPipelined] {
+    for algorithm in [Ring, RailRing, Direct, HierarchicalStaged, HierarchicalPipelined, Tree] {
         assert!(lowered(&network, &collective(AllReduce, algorithm, 0.0, 2), &[0, 1, 2, 3]).unwrap().is_empty());
         assert!(lowered(&network, &collective(AllReduce, algorithm, 1e6, 2), &[3]).unwrap().is_empty());
     }
@@ -162,19 +241,15 @@ fn a_hierarchy_needs_servers_of_equal_size() {
 }
 
 #[test]
-fn an_all_to_all_is_direct_or_by_pxn() {
-    for algorithm in [Ring, RailRing, HierarchicalStaged, HierarchicalPipelined] {
-        let cause = cause(lowered(&network(2, 2), &collective(AllToAll, algorithm, 1e6, 1), &[0, 1, 2, 3]));
-        assert!(cause.contains("all-to-all is direct or by PXN"), "{cause}");
+fn an_algorithm_that_does_not_fit_the_collective_is_refused() {
+    let refused = |kind, algorithm| cause(lowered(&network(2, 2), &collective(kind, algorithm, 1e6, 1), &[0, 1, 2, 3]));
+    for algorithm in [Ring, RailRing, HierarchicalStaged, HierarchicalPipelined, Tree] {
+        assert!(refused(AllToAll, algorithm).contains("not AllToAll"));
     }
-}
-
-#[test]
-fn pxn_is_for_an_all_to_all() {
     for kind in [AllReduce, AllGather, ReduceScatter, Broadcast, Reduce] {
-        let cause = cause(lowered(&network(2, 2), &collective(kind, Pxn, 1e6, 1), &[0, 1, 2, 3]));
-        assert!(cause.contains("PXN is for an all-to-all"), "{cause}");
+        assert!(refused(kind, Pxn).contains("Pxn carries out [AllToAll]"));
     }
+    assert!(refused(AllGather, Tree).contains("Tree carries out [AllReduce, Broadcast, Reduce], not AllGather"));
 }
 
 #[test]
@@ -253,7 +328,7 @@ fn a_chain_passes_slices_on_and_does_not_run_ahead_of_the_window() {
 
 #[test]
 fn a_reduce_is_its_broadcast_backwards() {
-    for algorithm in [Ring, RailRing, Direct, HierarchicalStaged, HierarchicalPipelined] {
+    for algorithm in [Ring, RailRing, Direct, HierarchicalStaged, HierarchicalPipelined, Tree] {
         let edges = |kind| {
             let chunks = chunked(&collective(kind, algorithm, 6e6, 1), &[1, 0, 2, 3, 4, 5], 1);
             chunks.lanes.iter().map(|lane| (lane.from, lane.to, lane.bytes)).collect::<Vec<_>>()
@@ -262,7 +337,11 @@ fn a_reduce_is_its_broadcast_backwards() {
         assert_eq!(edges(Reduce), back, "{algorithm:?}");
     }
     let chain = chunked(&collective(Reduce, Ring, 6e6, 1), &[0, 2, 4], 1);
-    assert_eq!((chain.lanes[1].from, chain.lanes[1].to), (2, 0), "what the chain has summed ends at the first rank");
+    assert_eq!(
+        (chain.lanes[1].from, chain.lanes[1].to),
+        (End::Rank(2), End::Rank(0)),
+        "what the chain has summed ends at the first rank"
+    );
     assert_eq!(chain.after(1), [0]);
 }
 
@@ -272,7 +351,7 @@ fn a_pipelined_hierarchy_reduces_a_slice_before_it_takes_the_rail() {
     // Each rail: two edges inside the servers, then a ring of two.
     assert_eq!(chunks.len(), 8);
     for rail in [0, 4] {
-        let rail_ranks: Vec<u32> = (rail..rail + 2).map(|at| chunks.lanes[at].to).collect();
+        let rail_ranks: Vec<End> = (rail..rail + 2).map(|at| chunks.lanes[at].to).collect();
         for (server, &rank) in rail_ranks.iter().enumerate() {
             assert_eq!(chunks.lanes[rail + 2 + server].from, rank);
             assert_eq!(chunks.after(rail + 2 + server), [(rail + server) as u32]);

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from eastwest.workload import Background, Collective, Compute, Operation, Step, in_order
+from eastwest.workload import Background, Collective, Compute, Operation, Overheads, Step, in_order
 
 BITS = 8.0
 
@@ -32,6 +32,7 @@ class NativeOp:
     sizes: tuple[int, ...] = ()
     matrix: npt.NDArray[np.float64] | None = None
     ranks: npt.NDArray[np.uint32] | None = None
+    overheads: Overheads = field(default_factory=Overheads)
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,7 @@ def _native(operation: Operation, after: list[int], queues: dict[str, int]) -> N
             members=np.concatenate(operation.groups).astype(np.uint32) if operation.groups else _nobody(),
             sizes=tuple(len(group) for group in operation.groups),
             matrix=None if operation.matrix is None else np.ascontiguousarray(operation.matrix, dtype=np.float64),
+            overheads=operation.overheads,
         )
     pairs = np.asarray(operation.pairs, dtype=np.uint32)
     if pairs.ndim != 2 or pairs.shape[1] != 2:

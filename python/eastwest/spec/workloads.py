@@ -26,7 +26,7 @@ from eastwest.spec.values import (
     TimeOrZero,
     refuse,
 )
-from eastwest.workload import Algorithm, CollectiveKind, Side
+from eastwest.workload import KINDS, Algorithm, CollectiveKind, Side
 
 RING_CHANNELS = 16
 """Channels of a ring where left out: two a NIC in a server of eight, as NCCL finds on such servers."""
@@ -131,15 +131,14 @@ def default_algorithm(kind: CollectiveKind) -> Algorithm:
 
 
 def default_channels(algorithm: Algorithm) -> int:
-    """A ring spreads over channels; other algorithms need one."""
-    return RING_CHANNELS if algorithm in ("ring", "rail-ring") else 1
+    """Rings and trees spread over channels; other algorithms need one."""
+    return RING_CHANNELS if algorithm in ("ring", "rail-ring", "tree") else 1
 
 
 def _check_algorithm(kind: CollectiveKind, algorithm: Algorithm | None) -> None:
-    if kind == "all-to-all" and algorithm not in (None, "direct", "pxn"):
-        raise refuse(f"an all-to-all goes direct or by pxn, not by {algorithm}", at="algorithm")
-    if kind != "all-to-all" and algorithm == "pxn":
-        raise refuse(f"pxn is for an all-to-all, not for {kind}", at="algorithm")
+    if algorithm is not None and kind not in KINDS[algorithm]:
+        fitting = tuple(word for word, kinds in KINDS.items() if kind in kinds)
+        raise refuse(f"{algorithm} is no algorithm for {kind}", fitting, at="algorithm")
 
 
 class Collective(Entry):
@@ -150,7 +149,7 @@ class Collective(Entry):
     algorithm: Algorithm | None = None
     """Who sends what to whom; direct for an all-to-all and rail-ring for the others where left out."""
     channels: Count | None = None
-    """Parallel channels; 16 for rings and 1 for the others where left out."""
+    """Parallel channels; 16 for rings and trees, 1 for the others, where left out."""
     group: GroupWord = ALL
     """Ranks that take part in one."""
 
@@ -293,7 +292,7 @@ class CollectiveOperation(Entry):
     algorithm: Algorithm | None = None
     """Who sends what to whom; direct for an all-to-all and rail-ring for the others where left out."""
     channels: Count | None = None
-    """Parallel channels; 16 for rings and 1 for the others where left out."""
+    """Parallel channels; 16 for rings and trees, 1 for the others, where left out."""
     group: GroupWord = ALL
     """Ranks that take part in one."""
     root: Annotated[int, Strict(), Field(ge=0)] = 0

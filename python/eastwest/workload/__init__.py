@@ -4,12 +4,14 @@ from eastwest.workload.background import Background
 from eastwest.workload.jobs import Job, merged
 from eastwest.workload.measured import Measured
 from eastwest.workload.operations import (
+    KINDS,
     Algorithm,
     Collective,
     CollectiveKind,
     Compute,
     Groups,
     Operation,
+    Overheads,
     SendRecv,
     Step,
     all_ranks,
@@ -21,6 +23,7 @@ from eastwest.workload.operations import (
 from eastwest.workload.skew import Side, popularity, skewed
 
 __all__ = [
+    "KINDS",
     "Algorithm",
     "Background",
     "Collective",
@@ -30,6 +33,7 @@ __all__ = [
     "Job",
     "Measured",
     "Operation",
+    "Overheads",
     "SendRecv",
     "Side",
     "Step",

@@ -6,16 +6,32 @@ seconds. Not here: how a collective is carried out (the engine lowers it), or wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 CollectiveKind = Literal["all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "reduce"]
-Algorithm = Literal["ring", "rail-ring", "direct", "pxn", "hierarchical-staged", "hierarchical-pipelined"]
+Algorithm = Literal["ring", "rail-ring", "tree", "direct", "pxn", "hierarchical-staged", "hierarchical-pipelined"]
 Groups = tuple[npt.NDArray[np.uint32], ...]
+
+_ROUND: tuple[CollectiveKind, ...] = ("all-reduce", "all-gather", "reduce-scatter", "broadcast", "reduce")
+KINDS: Mapping[Algorithm, tuple[CollectiveKind, ...]] = MappingProxyType(
+    {
+        "ring": _ROUND,
+        "rail-ring": _ROUND,
+        "tree": ("all-reduce", "broadcast", "reduce"),
+        "direct": (*_ROUND, "all-to-all"),
+        "pxn": ("all-to-all",),
+        "hierarchical-staged": _ROUND,
+        "hierarchical-pipelined": _ROUND,
+    }
+)
+"""The collectives that each algorithm carries out."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +42,23 @@ class Compute:
     seconds: float
     after: tuple[str, ...] = ()
     ranks: npt.NDArray[np.uint32] | None = None
+
+
+@dataclass(frozen=True)
+class Overheads:
+    """What a collective library's protocol adds to what the network itself takes.
+
+    A collective takes `base_s` once, and for each hop after another `intra_s` inside a server or `inter_s` between
+    servers, seconds, on top of the latency of the hop's path. `wire` is the bytes on the wire for each byte of payload
+    (1 or more), `channel_rate` the payload that one channel cannot exceed, bytes a second. How hops are counted:
+    docs/engine.md, "Protocols".
+    """
+
+    base_s: float = 0.0
+    intra_s: float = 0.0
+    inter_s: float = 0.0
+    wire: float = 1.0
+    channel_rate: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -47,6 +80,7 @@ class Collective:
     matrix: npt.NDArray[np.float64] | None = None
     queue: str = "collectives"
     after: tuple[str, ...] = ()
+    overheads: Overheads = Overheads()
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,12 @@
 //! A ring takes its slices in blocks of the window: all steps for one block, then the next block, as NCCL loops over a
 //! buffer. Stages of a strand are joined where ranks meet; phases are joined by a transfer without bytes.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::demands::places;
 use super::queue_pairs;
-use super::strand::{Edge, Pattern, Strand, describe};
+use super::strand::{Edge, End, Pattern, Strand, describe};
 use crate::Result;
 use crate::program::{Carriage, Collective};
 use crate::routing::Router;
@@ -29,16 +30,18 @@ pub const WINDOW: u32 = 4;
 /// A connection that transfers refer to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lane {
-    /// Sending rank.
-    pub from: u32,
-    /// Receiving rank.
-    pub to: u32,
+    /// Sender.
+    pub from: End,
+    /// Receiver.
+    pub to: End,
     /// Channel, for routing.
     pub channel: u32,
     /// Number of channels whose queue pairs share it.
     pub spread: u32,
-    /// Bytes over all its transfers.
+    /// Payload bytes over all its transfers.
     pub bytes: f64,
+    /// Payload that the protocol allows it, bytes a second.
+    pub cap: f64,
 }
 
 /// Transfers and what each waits for.
@@ -48,6 +51,8 @@ pub struct ChunkGraph {
     pub lanes: Vec<Lane>,
     /// How each connection is carried.
     pub carriage: Carriage,
+    /// Bytes on the wire for each byte of payload.
+    pub wire: f64,
     /// Lane of each transfer; none for a join, which has no bytes and ends as soon as it may start.
     pub lane: Vec<Option<u32>>,
     /// Bytes of each transfer.
@@ -102,6 +107,7 @@ pub fn chunks(
     let mut graph = ChunkGraph {
         lanes: vec![],
         carriage: collective.carriage,
+        wire: collective.overheads.wire,
         lane: vec![],
         bytes: vec![],
         after_start: vec![0],
@@ -114,7 +120,8 @@ pub fn chunks(
             join = Some(graph.len() as u32);
             graph.push(None, 0.0, &mut last);
         }
-        push_strand(&mut graph, strand, slices.max(1), join, &mut last);
+        let channel_rate = collective.overheads.channel_rate;
+        push_strand(&mut graph, strand, slices.max(1), channel_rate, join, &mut last);
         Ok(())
     })?;
     Ok(graph)
@@ -164,7 +171,15 @@ impl Track {
 }
 
 /// Appends a strand's transfers, which start after `join`, and to `last` the last transfer of each edge.
-fn push_strand(graph: &mut ChunkGraph, strand: &Strand, slices: u32, join: Option<u32>, last: &mut Vec<u32>) {
+fn push_strand(
+    graph: &mut ChunkGraph,
+    strand: &Strand,
+    slices: u32,
+    channel_rate: f64,
+    join: Option<u32>,
+    last: &mut Vec<u32>,
+) {
+    let (work, cap) = (strand.pace().bytes, strand.cap(channel_rate));
     let stages: Vec<(Pattern, Range<usize>)> = strand.ranges().collect();
     let mut tracks: Vec<Track> = Vec::with_capacity(strand.edges.len());
     let mut first = graph.len() as u32;
@@ -175,14 +190,22 @@ fn push_strand(graph: &mut ChunkGraph, strand: &Strand, slices: u32, join: Optio
             first += steps * slices;
         }
     }
+    let meetings = Meetings::of(strand);
     let mut after = Vec::new();
     for (index, edge) in strand.edges.iter().enumerate() {
         let track = &tracks[index];
         let (pattern, range) = &stages[track.stage];
-        let neighbours = Neighbours::of(strand, &tracks, &stages, index);
+        let neighbours = Neighbours::of(strand, &meetings, &tracks, &stages, index);
         let lane = graph.lanes.len() as u32;
         let Edge { from, to, bytes } = *edge;
-        graph.lanes.push(Lane { from, to, channel: strand.channel, spread: strand.spread, bytes });
+        graph.lanes.push(Lane {
+            from,
+            to,
+            channel: strand.channel,
+            spread: strand.spread,
+            bytes,
+            cap: cap * bytes / work,
+        });
         for turn in track.turns() {
             match track.transfer(turn) {
                 first if first == track.first => after.extend(join),
@@ -198,12 +221,11 @@ fn push_strand(graph: &mut ChunkGraph, strand: &Strand, slices: u32, join: Optio
                         after.extend([tracks[up].transfer(before), tracks[down].transfer(before)]);
                     }
                 }
-                Pattern::Chain => {
-                    if index > range.start {
-                        after.push(tracks[index - 1].transfer(turn));
-                    }
-                    if index + 1 < range.end && turn.slice >= WINDOW {
-                        after.push(tracks[index + 1].transfer(Turn { slice: turn.slice - WINDOW, ..turn }));
+                Pattern::Relay => {
+                    after.extend(neighbours.before.iter().map(|&before| tracks[before].transfer(turn)));
+                    if let Some(slice) = turn.slice.checked_sub(WINDOW) {
+                        let turn = Turn { slice, ..turn };
+                        after.extend(neighbours.behind.iter().map(|&behind| tracks[behind].transfer(turn)));
                     }
                 }
             }
@@ -228,8 +250,33 @@ fn before(turn: Turn, steps: u32) -> Option<Turn> {
     }
 }
 
-/// Edges of other stages that meet an edge at its ranks.
+/// Edges of a strand by the ends where they arrive and leave, in order.
+struct Meetings {
+    arriving: HashMap<End, Vec<usize>>,
+    leaving: HashMap<End, Vec<usize>>,
+}
+
+impl Meetings {
+    fn of(strand: &Strand) -> Self {
+        let mut meetings = Self { arriving: HashMap::new(), leaving: HashMap::new() };
+        for (index, edge) in strand.edges.iter().enumerate() {
+            meetings.arriving.entry(edge.to).or_default().push(index);
+            meetings.leaving.entry(edge.from).or_default().push(index);
+        }
+        meetings
+    }
+}
+
+/// The edges within a range.
+fn within(edges: Option<&Vec<usize>>, range: Range<usize>) -> Vec<usize> {
+    edges.into_iter().flatten().copied().filter(|edge| range.contains(edge)).collect()
+}
+
+/// Edges that meet an edge at its ends.
 struct Neighbours {
+    /// Of the same stage, where that relays: those that bring what this one sends, and those that pass on what it brings.
+    before: Vec<usize>,
+    behind: Vec<usize>,
     /// Edges of the nearest stage before that bring what this one sends.
     feeders: Vec<usize>,
     /// Edges of the nearest stage after that pass on what this one brings.
@@ -237,15 +284,36 @@ struct Neighbours {
 }
 
 impl Neighbours {
-    fn of(strand: &Strand, tracks: &[Track], stages: &[(Pattern, Range<usize>)], index: usize) -> Self {
+    fn of(
+        strand: &Strand,
+        meetings: &Meetings,
+        tracks: &[Track],
+        stages: &[(Pattern, Range<usize>)],
+        index: usize,
+    ) -> Self {
         let Edge { from, to, .. } = strand.edges[index];
         let stage = tracks[index].stage;
-        let meeting = |range: &Range<usize>, meets: &dyn Fn(&Edge) -> bool| -> Vec<usize> {
-            range.clone().filter(|&other| meets(&strand.edges[other])).collect()
+        let (arriving, leaving) = (meetings.arriving.get(&from), meetings.leaving.get(&to));
+        let relays = |stage: usize| stages[stage].0 == Pattern::Relay;
+        let range = stages[stage].1.clone();
+        let (before, behind) = if relays(stage) {
+            (within(arriving, range.start..index), within(leaving, index + 1..range.end))
+        } else {
+            (vec![], vec![])
         };
         let some = |edges: &Vec<usize>| !edges.is_empty();
-        let earlier = stages[..stage].iter().rev().map(|(_, range)| meeting(range, &|edge| edge.to == from)).find(some);
-        let later = stages[stage + 1..].iter().map(|(_, range)| meeting(range, &|edge| edge.from == to)).find(some);
-        Self { feeders: earlier.unwrap_or_default(), followers: later.unwrap_or_default() }
+        let earlier = stages[..stage].iter().rev().map(|(_, range)| within(arriving, range.clone())).find(some);
+        let later = stages[stage + 1..].iter().map(|(_, range)| within(leaving, range.clone())).find(some);
+        let mut followers = later.unwrap_or_default();
+        if !behind.is_empty() {
+            // What is passed on in this stage makes room here; a later stage that is fed within itself sends other data,
+            // as the way down a tree does on the way up.
+            let is_fed_within = |&edge: &usize| {
+                let (stage, from) = (tracks[edge].stage, strand.edges[edge].from);
+                relays(stage) && !within(meetings.arriving.get(&from), stages[stage].1.start..edge).is_empty()
+            };
+            followers.retain(|edge| !is_fed_within(edge));
+        }
+        Self { before, behind, feeders: earlier.unwrap_or_default(), followers }
     }
 }

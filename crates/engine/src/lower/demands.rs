@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::strand::{Edge, Pattern, Strand, describe};
+use super::latency::Latency;
+use super::strand::{Edge, End, Pattern, Strand, describe};
 use super::{direct, queue_pairs};
+use crate::Result;
 use crate::demand::Demands;
-use crate::program::{Carriage, Collective, QpUse, Stream};
+use crate::program::{Carriage, Collective, Overheads, QpUse, Stream};
 use crate::routing::{Connection, Leg, Router};
-use crate::{Picoseconds, Result};
 
 /// Demands that start together; the next phase starts when all of them are done.
 #[derive(Clone, Debug, Default)]
@@ -30,8 +31,9 @@ pub struct Lowering<'r> {
 ///
 /// `gpu_of_rank` gives the node of each rank's GPU. Each strand becomes one demand. Its work is the bytes of one edge
 /// (between servers, where the strand has any), its coefficient on a resource the sum over its edges of the share of
-/// that edge's bytes that cross it (times the edge's bytes over the work, where edges differ), its weight the queue
-/// pairs in use on a connection, its latency that of its steps one after another (of mean path latency each).
+/// that edge's bytes that cross it (times the edge's bytes over the work, where edges differ, and the bytes on the wire
+/// for one of payload), its weight the queue pairs in use on a connection, its cap what the protocol allows its channels,
+/// its latency that of its hops one after another (see [`Overheads`]).
 ///
 /// # Errors
 /// [`crate::Error::Program`] as [`super::check`] and for a hierarchy of unequal servers;
@@ -43,7 +45,7 @@ pub fn demands(router: &Router, gpu_of_rank: &[u32], collective: &Collective, gr
 impl<'r> Lowering<'r> {
     /// Prepares to lower for ranks on these GPU nodes.
     pub fn new(router: &'r Router<'r>, gpu_of_rank: &'r [u32]) -> Self {
-        Self { router, gpu: gpu_of_rank, strands: StrandLowering::new(router.resources().capacity.len()) }
+        Self { router, gpu: gpu_of_rank, strands: StrandLowering::new(router.resources().len()) }
     }
 
     /// As [`demands`].
@@ -54,13 +56,17 @@ impl<'r> Lowering<'r> {
         let Self { router, gpu, strands } = self;
         let place = places(router, gpu);
         let mut phases: Vec<(Demands, f64)> = Vec::new();
+        let mut first_phase = None;
         strands.shared_for = f64::NAN;
         describe(collective, group, &place, &mut |phase, strand| {
             if phase >= phases.len() {
                 phases.resize_with(phase + 1, Default::default);
             }
             let (demands, bytes) = &mut phases[phase];
-            *bytes += strands.push(router, gpu, &collective.carriage, strand, demands)?;
+            let is_first = *first_phase.get_or_insert(phase) == phase;
+            let base_s = if is_first { collective.overheads.base_s } else { 0.0 };
+            let overheads = Overheads { base_s, ..collective.overheads };
+            *bytes += strands.push(router, gpu, &collective.carriage, &overheads, strand, demands)?;
             Ok(())
         })?;
         phases.retain(|(demands, _)| !demands.is_empty());
@@ -76,9 +82,9 @@ impl<'r> Lowering<'r> {
             return Ok(Vec::new());
         }
         let (mut strand, mut demands) = (Strand::default(), Demands::default());
-        direct::pair(&mut strand, Edge { from, to, bytes }, 1);
+        direct::pair(&mut strand, Edge::ranks(from, to, bytes), 1);
         self.strands.shared_for = f64::NAN;
-        let bytes = self.strands.push(self.router, self.gpu, carriage, &strand, &mut demands)?;
+        let bytes = self.strands.push(self.router, self.gpu, carriage, &Overheads::NONE, &strand, &mut demands)?;
         Ok(vec![Phase { demands: Arc::new(demands), bytes }])
     }
 }
@@ -94,8 +100,15 @@ pub fn stream(router: &Router, nodes: &[u32], stream: &Stream) -> Result<Demands
     let bytes = message * f64::from(carriage.qps);
     let (mut strand, mut demands) = (Strand::default(), Demands::default());
     strand.restart(0, 1);
-    strand.stage(Pattern::Together, to.iter().map(|&to| Edge { from: *from, to, bytes }));
-    StrandLowering::new(router.resources().len()).push(router, nodes, carriage, &strand, &mut demands)?;
+    strand.stage(Pattern::Together, to.iter().map(|&to| Edge::ranks(*from, to, bytes)));
+    StrandLowering::new(router.resources().len()).push(
+        router,
+        nodes,
+        carriage,
+        &Overheads::NONE,
+        &strand,
+        &mut demands,
+    )?;
     demands.cap[0] = rate / to.len() as f64;
     demands.work[0] = f64::INFINITY;
     Ok(demands)
@@ -119,6 +132,7 @@ struct StrandLowering {
     shares: Vec<f64>,
     /// Bytes of the edge that the shares are for; none (NaN) as an operation begins.
     shared_for: f64,
+    latency: Latency,
 }
 
 impl StrandLowering {
@@ -130,6 +144,7 @@ impl StrandLowering {
             entries: vec![],
             shares: vec![],
             shared_for: f64::NAN,
+            latency: Latency::default(),
         }
     }
 
@@ -139,15 +154,16 @@ impl StrandLowering {
         router: &Router,
         gpu: &[u32],
         carriage: &Carriage,
+        overheads: &Overheads,
         strand: &Strand,
         demands: &mut Demands,
     ) -> Result<f64> {
         let work = strand.pace().bytes;
-        let (mut weight, mut latency, mut bytes) = (0.0, 0.0, 0.0);
+        let (mut weight, mut bytes) = (0.0, 0.0);
+        let tells_servers = overheads.intra_s != overheads.inter_s;
+        self.latency.begin(overheads);
         for (pattern, range) in strand.ranges() {
-            let (mut total, mut longest) = (0.0, 0);
-            let edges = &strand.edges[range];
-            for edge in edges {
+            for edge in &strand.edges[range.clone()] {
                 if edge.bytes != self.shared_for {
                     queue_pairs::fill(carriage, edge.bytes, strand.spread, &mut self.shares);
                     self.shared_for = edge.bytes;
@@ -156,25 +172,23 @@ impl StrandLowering {
                     weight = queue_pairs::active(&self.shares);
                 }
                 self.legs.clear();
-                let ends =
-                    Connection { from: gpu[edge.from as usize], to: gpu[edge.to as usize], channel: strand.channel };
+                let (End::Rank(from), End::Rank(to)) = (edge.from, edge.to);
+                let ends = Connection { from: gpu[from as usize], to: gpu[to as usize], channel: strand.channel };
                 let path = router.connect(ends, &self.shares, &mut self.legs)?;
-                self.add(edge.bytes / work);
-                total += path as f64;
-                longest = longest.max(path);
+                self.add(edge.bytes / work * overheads.wire);
+                let topology = router.topology();
+                let is_between = tells_servers && topology.domain(ends.from)? != topology.domain(ends.to)?;
+                self.latency.hop(path, is_between);
                 bytes += edge.bytes;
             }
-            latency += match pattern {
-                Pattern::Together => longest as f64,
-                Pattern::Ring { steps } => f64::from(steps) * total / edges.len() as f64,
-                Pattern::Chain => total,
-            };
+            self.latency.end_stage(pattern, &strand.edges[range]);
         }
         self.entries.clear();
         for resource in self.touched.drain(..) {
             self.entries.push((resource, std::mem::take(&mut self.load[resource as usize])));
         }
-        demands.push(&self.entries, weight, f64::INFINITY, work, latency.round() as Picoseconds);
+        let cap = strand.cap(overheads.channel_rate);
+        demands.push(&self.entries, weight, cap, work, self.latency.total());
         Ok(bytes)
     }
 

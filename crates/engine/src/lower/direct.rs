@@ -10,7 +10,7 @@ pub(super) fn describe(collective: &Collective, group: &[u32], emit: &mut Emit) 
     let mut strand = Strand::default();
     for phase in 0..phases {
         exchange(collective, group.len(), &mut |from, to, bytes| {
-            pair(&mut strand, Edge { from: group[from], to: group[to], bytes }, collective.channels);
+            pair(&mut strand, Edge::ranks(group[from], group[to], bytes), collective.channels);
             emit(phase, &strand)
         })?;
     }

@@ -4,7 +4,7 @@
 use super::direct::pair;
 use super::ring;
 use super::servers::Servers;
-use super::strand::{Edge, Emit, Pattern, Strand};
+use super::strand::{Edge, Emit, End, Pattern, Strand};
 use crate::program::{Collective, Kind};
 use crate::{Error, Result};
 
@@ -73,16 +73,16 @@ fn inside(strand: &mut Strand, kind: Kind, servers: &Servers, rail: usize, part:
     let others = |ranks: &[u32]| ranks.iter().copied().filter(|&rank| rank != ranks[rail]).collect::<Vec<_>>();
     let edges: Vec<Edge> = match (kind, is_before) {
         (Kind::AllReduce | Kind::ReduceScatter, true) => (servers.ranks.iter())
-            .flat_map(|ranks| others(ranks).into_iter().map(|from| Edge { from, to: ranks[rail], bytes: part }))
+            .flat_map(|ranks| others(ranks).into_iter().map(|from| Edge::ranks(from, ranks[rail], part)))
             .collect(),
         (Kind::Broadcast, true) => {
             let to = servers.ranks[0][rail];
-            let edge = Edge { from: servers.root, to, bytes: part };
+            let edge = Edge::ranks(servers.root, to, part);
             if to == servers.root { vec![] } else { vec![edge] }
         }
         (Kind::AllReduce | Kind::AllGather | Kind::Broadcast, false) => (servers.ranks.iter())
-            .flat_map(|ranks| others(ranks).into_iter().map(|to| Edge { from: ranks[rail], to, bytes: part }))
-            .filter(|edge| kind != Kind::Broadcast || edge.to != servers.root)
+            .flat_map(|ranks| others(ranks).into_iter().map(|to| Edge::ranks(ranks[rail], to, part)))
+            .filter(|edge| kind != Kind::Broadcast || edge.to != End::Rank(servers.root))
             .collect(),
         (Kind::AllGather, true) | (Kind::ReduceScatter, false) | (Kind::AllToAll | Kind::Reduce, _) => vec![],
     };

@@ -18,21 +18,29 @@
 //! server's ranks to its own rail, and `(g-1)/g B / N` over NVLink: a GPU sends `(g-1)/n B` to its neighbours for
 //! themselves and `(m-1)(g-1)/n B` for their rails.
 //!
+//! A tree (`tree`) takes the longer of `2(g-1)/g B / N` over NVLink and `f B / (g C)` through the NICs for an all-reduce,
+//! with `f` half the most neighbours of a server in both trees: 1 for two servers, 3/2 for three, 2 for more; `B / N` and
+//! `B / (g C)` from or to a root.
+//!
 //! Rings and direct exchange are given for ranks that each sit in a server of their own; ranks that share servers send
 //! less through their NICs. A rail ring leaves a server once a channel, so that channels in a multiple of `g` use all
 //! `g` NICs: `C` becomes `g C`. Staged hierarchies add the last two columns, pipelined ones take the larger; a
 //! broadcast's inside is a scatter from the root and a gather, the root's GPU taking part in both.
 
+mod check;
 mod chunks;
 mod demands;
 mod direct;
 mod hierarchical;
+mod latency;
 mod pxn;
 mod queue_pairs;
 mod ring;
 mod servers;
 mod strand;
+mod tree;
 
+pub use check::{check, check_carriage, kinds};
 pub use chunks::{ChunkGraph, Lane, WINDOW, chunks};
 pub use demands::{Lowering, Phase, demands, stream};
-pub use strand::{check, check_carriage};
+pub use strand::End;

@@ -26,11 +26,11 @@ pub(super) fn describe(collective: &Collective, group: &[u32], place: &Place, em
         let ((server, _), (other, rail)) = (places[sender], places[receiver]);
         let relay = rank_at.get(&(server, rail)).filter(|&&relay| server != other && relay != from);
         match relay {
-            None => pair(&mut strand, Edge { from, to, bytes }, collective.channels),
+            None => pair(&mut strand, Edge::ranks(from, to, bytes), collective.channels),
             Some(&relay) => {
                 strand.restart(0, collective.channels);
-                let hops = [Edge { from, to: relay, bytes }, Edge { from: relay, to, bytes }];
-                strand.stage(Pattern::Chain, hops);
+                let hops = [Edge::ranks(from, relay, bytes), Edge::ranks(relay, to, bytes)];
+                strand.stage(Pattern::Relay, hops);
             }
         }
         emit(0, &strand)

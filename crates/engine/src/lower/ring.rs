@@ -35,12 +35,12 @@ pub(super) fn alternating(collective: &Collective, servers: &Servers, emit: &mut
 /// Appends the ring (for a broadcast: the chain from the first rank) of one channel with a buffer of `bytes`.
 pub(super) fn push(strand: &mut Strand, kind: Kind, ranks: &[u32], bytes: f64) {
     let n = ranks.len();
-    let edge = |at: usize, bytes: f64| Edge { from: ranks[at], to: ranks[(at + 1) % n], bytes };
+    let edge = |at: usize, bytes: f64| Edge::ranks(ranks[at], ranks[(at + 1) % n], bytes);
     if n < 2 {
         return;
     }
     if kind == Kind::Broadcast {
-        strand.stage(Pattern::Chain, (0..n - 1).map(|at| edge(at, bytes)));
+        strand.stage(Pattern::Relay, (0..n - 1).map(|at| edge(at, bytes)));
         return;
     }
     let steps = if kind == Kind::AllReduce { 2 * (n - 1) } else { n - 1 };

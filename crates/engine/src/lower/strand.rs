@@ -1,19 +1,42 @@
 //! Who sends what to whom: strands of edges, phase by phase. Nothing here knows paths, rates or time.
 
+use super::check::check;
 use super::servers::{Place, Servers};
-use super::{direct, hierarchical, pxn, ring};
-use crate::program::{Algorithm, Carriage, Collective, Kind, QpUse};
-use crate::{Error, Result};
+use super::{direct, hierarchical, pxn, ring, tree};
+use crate::Result;
+use crate::program::{Algorithm, Collective, Kind};
 
-/// Bytes that one rank sends to another in the course of a strand.
+/// Where an edge begins or ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum End {
+    /// A rank's GPU.
+    Rank(u32),
+}
+
+impl End {
+    /// The rank, where it is one.
+    pub fn rank(self) -> Option<u32> {
+        let Self::Rank(rank) = self;
+        Some(rank)
+    }
+}
+
+/// Bytes that one end sends to another in the course of a strand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Edge {
-    /// Sending rank.
-    pub from: u32,
-    /// Receiving rank.
-    pub to: u32,
+    /// Sender.
+    pub from: End,
+    /// Receiver.
+    pub to: End,
     /// Bytes in all.
     pub bytes: f64,
+}
+
+impl Edge {
+    /// From rank to rank.
+    pub fn ranks(from: u32, to: u32, bytes: f64) -> Self {
+        Self { from: End::Rank(from), to: End::Rank(to), bytes }
+    }
 }
 
 /// How the edges of a stage depend on each other.
@@ -26,11 +49,11 @@ pub(super) enum Pattern {
         /// Steps, each of 1/steps of an edge's bytes.
         steps: u32,
     },
-    /// An open chain in edge order: every edge passes on all that came in.
-    Chain,
+    /// Chains and trees between ranks: every edge passes on all that edges before it brought to where it begins.
+    Relay,
 }
 
-/// Consecutive edges of a strand with one pattern; fed by the stage before, as far as ranks meet.
+/// Consecutive edges of a strand with one pattern; fed by the stage before, as far as ends meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stage {
     /// How its edges depend on each other.
@@ -46,6 +69,8 @@ pub(super) struct Strand {
     pub channel: u32,
     /// Number of channels whose queue pairs share each edge.
     pub spread: u32,
+    /// Number of strands that share those channels.
+    pub sharers: u32,
     /// Stages in the order that data takes, none empty.
     pub stages: Vec<Stage>,
     /// Edges of all stages, stage after stage.
@@ -53,10 +78,16 @@ pub(super) struct Strand {
 }
 
 impl Strand {
+    /// Payload rate that a protocol allows it, of `channel_rate` a channel, bytes a second.
+    pub fn cap(&self, channel_rate: f64) -> f64 {
+        channel_rate * f64::from(self.spread) / f64::from(self.sharers)
+    }
+
     /// Empties it, for reuse.
     pub fn restart(&mut self, channel: u32, spread: u32) {
         self.channel = channel;
         self.spread = spread;
+        self.sharers = 1;
         self.stages.clear();
         self.edges.clear();
     }
@@ -72,7 +103,7 @@ impl Strand {
 
     /// The same with time and direction turned round: what was passed on last is sent first, and back.
     pub fn reversed(&self) -> Self {
-        let mut back = Self { channel: self.channel, spread: self.spread, ..Self::default() };
+        let mut back = Self { stages: vec![], edges: vec![], ..self.clone() };
         for (pattern, range) in self.ranges().collect::<Vec<_>>().into_iter().rev() {
             let edges = self.edges[range].iter().rev();
             back.stage(pattern, edges.map(|&Edge { from, to, bytes }| Edge { from: to, to: from, bytes }));
@@ -99,66 +130,6 @@ impl Strand {
 /// Receives strands with the phase that each belongs to, phases in order.
 pub(super) type Emit<'a> = dyn FnMut(usize, &Strand) -> Result<()> + 'a;
 
-/// Whether a group of `ranks` ranks can run a collective.
-///
-/// # Errors
-/// [`Error::Program`] with the cause: no channel or queue pair, sizes that are negative or not finite, a byte matrix of
-/// another size or for another kind, an all-to-all that is neither direct nor by PXN, or PXN for another kind.
-pub fn check(collective: &Collective, ranks: usize) -> Result<()> {
-    let wrong = |cause: String| Err(Error::Program(cause));
-    let is_size = |bytes: f64| bytes.is_finite() && bytes >= 0.0;
-    if ranks == 0 {
-        return wrong("it has no ranks".into());
-    }
-    if !is_size(collective.bytes) {
-        return wrong(format!("its size is {} bytes", collective.bytes));
-    }
-    if collective.channels == 0 {
-        return wrong("it has no channels".into());
-    }
-    let exchanges = matches!(collective.algorithm, Algorithm::Direct | Algorithm::Pxn);
-    if collective.kind == Kind::AllToAll && !exchanges {
-        return wrong(format!(
-            "an all-to-all is direct or by PXN: its data has no use for the detours of {:?}",
-            collective.algorithm
-        ));
-    }
-    if collective.kind != Kind::AllToAll && collective.algorithm == Algorithm::Pxn {
-        return wrong(format!("PXN is for an all-to-all, not for {:?}", collective.kind));
-    }
-    if let Some(matrix) = &collective.matrix {
-        if collective.kind != Kind::AllToAll {
-            return wrong(format!("a byte matrix is for an all-to-all, not for {:?}", collective.kind));
-        }
-        if matrix.len() != ranks * ranks {
-            return wrong(format!(
-                "its byte matrix has {} entries but its group of {ranks} ranks needs {}",
-                matrix.len(),
-                ranks * ranks
-            ));
-        }
-        if let Some(bytes) = matrix.iter().find(|bytes| !is_size(**bytes)) {
-            return wrong(format!("its byte matrix has an entry of {bytes} bytes"));
-        }
-    }
-    check_carriage(&collective.carriage)
-}
-
-/// Whether a connection can be carried so.
-///
-/// # Errors
-/// [`Error::Program`] where it has no queue pair, or messages of no size.
-pub fn check_carriage(carriage: &Carriage) -> Result<()> {
-    if carriage.qps == 0 {
-        return Err(Error::Program("its connections have no queue pairs".into()));
-    }
-    let message = carriage.message_bytes;
-    if carriage.qp_use == QpUse::RoundRobin && (message.is_nan() || message <= 0.0) {
-        return Err(Error::Program(format!("its messages have {message} bytes")));
-    }
-    Ok(())
-}
-
 /// Describes a collective of one group, strand by strand; emits none where there is nothing to send.
 ///
 /// # Errors
@@ -169,7 +140,8 @@ pub(super) fn describe(collective: &Collective, group: &[u32], place: &Place, em
         return Ok(());
     }
     if collective.kind == Kind::Reduce {
-        return reduce(collective, group, place, emit);
+        let broadcast = Collective { kind: Kind::Broadcast, ..collective.clone() };
+        return backwards(emit, &mut |emit| describe(&broadcast, group, place, emit));
     }
     match collective.algorithm {
         Algorithm::Ring => ring::given(collective, group, emit),
@@ -178,14 +150,15 @@ pub(super) fn describe(collective: &Collective, group: &[u32], place: &Place, em
         Algorithm::Pxn => pxn::describe(collective, group, place, emit),
         Algorithm::HierarchicalStaged => hierarchical::staged(collective, &Servers::of(group, place)?, emit),
         Algorithm::HierarchicalPipelined => hierarchical::pipelined(collective, &Servers::of(group, place)?, emit),
+        Algorithm::Tree => tree::describe(collective, &Servers::of(group, place)?, emit),
     }
 }
 
-/// Describes a reduce as its broadcast backwards: every edge turned round, the last to carry data first.
-fn reduce(collective: &Collective, group: &[u32], place: &Place, emit: &mut Emit) -> Result<()> {
-    let broadcast = Collective { kind: Kind::Broadcast, ..collective.clone() };
+/// Emits what `describe` emits backwards: every edge turned round, the last to carry data first. So a broadcast becomes
+/// a reduce, and an all-gather a reduce-scatter.
+pub(super) fn backwards(emit: &mut Emit, describe: &mut dyn FnMut(&mut Emit) -> Result<()>) -> Result<()> {
     let mut strands = Vec::new();
-    describe(&broadcast, group, place, &mut |phase, strand| {
+    describe(&mut |phase, strand| {
         strands.push((phase, strand.reversed()));
         Ok(())
     })?;

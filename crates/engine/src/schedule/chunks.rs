@@ -3,7 +3,7 @@
 use super::RunOptions;
 use crate::demand::Demands;
 use crate::fluid::Fluid;
-use crate::lower::{ChunkGraph, Lane};
+use crate::lower::{ChunkGraph, End, Lane};
 use crate::routing::{Connection, Router, Topology};
 use crate::{Error, Picoseconds, Result};
 
@@ -115,12 +115,13 @@ fn rows(router: &Router, gpu_of_rank: &[u32], graph: &ChunkGraph) -> Result<Vec<
     let row = |lane: &Lane| {
         graph.qp_shares(lane, &mut shares);
         legs.clear();
-        let (from, to) = (gpu_of_rank[lane.from as usize], gpu_of_rank[lane.to as usize]);
+        let (End::Rank(from), End::Rank(to)) = (lane.from, lane.to);
+        let (from, to) = (gpu_of_rank[from as usize], gpu_of_rank[to as usize]);
         router.connect(Connection { from, to, channel: lane.channel }, &shares, &mut legs)?;
-        let entries: Vec<(u32, f64)> = legs.iter().map(|leg| (leg.resource, leg.share)).collect();
+        let entries: Vec<(u32, f64)> = legs.iter().map(|leg| (leg.resource, leg.share * graph.wire)).collect();
         let flows = shares.iter().filter(|&&share| share > 0.0).count() as f64;
         let mut demand = Demands::default();
-        demand.push(&entries, flows, f64::INFINITY, 0.0, 0);
+        demand.push(&entries, flows, lane.cap, 0.0, 0);
         Ok(demand)
     };
     graph.lanes.iter().map(row).collect()

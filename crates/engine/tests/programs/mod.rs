@@ -3,7 +3,7 @@
 
 use eastwest_engine::graph::Graph;
 use eastwest_engine::outcome::Outcome;
-use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, Mix, Op, Program, QpUse, Work};
+use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, Mix, Op, Overheads, Program, QpUse, Work};
 use eastwest_engine::routing::{Balancing, Topology};
 use eastwest_engine::schedule::{Fidelity, RunOptions, run};
 use eastwest_engine::{Picoseconds, Result};
@@ -21,7 +21,7 @@ pub const fn options(balancing: Balancing) -> RunOptions {
 
 /// A collective over one queue pair.
 pub fn collective(kind: Kind, algorithm: Algorithm, bytes: f64, channels: u32) -> Collective {
-    Collective { kind, algorithm, bytes, matrix: None, channels, carriage: ONE_QP }
+    Collective { kind, algorithm, bytes, matrix: None, channels, carriage: ONE_QP, overheads: Overheads::NONE }
 }
 
 /// An operation that computes.

@@ -1,0 +1,88 @@
+//! Whether a collective makes sense, before anyone asks who sends what.
+
+use crate::program::{Algorithm, Carriage, Collective, Kind, Overheads, QpUse};
+use crate::{Error, Result};
+
+/// The collectives that an algorithm carries out.
+pub fn kinds(algorithm: Algorithm) -> &'static [Kind] {
+    use Kind::{AllGather, AllReduce, AllToAll, Broadcast, Reduce, ReduceScatter};
+    match algorithm {
+        Algorithm::Direct => &[AllReduce, AllGather, ReduceScatter, AllToAll, Broadcast, Reduce],
+        Algorithm::Pxn => &[AllToAll],
+        Algorithm::Tree => &[AllReduce, Broadcast, Reduce],
+        Algorithm::Ring | Algorithm::RailRing | Algorithm::HierarchicalStaged | Algorithm::HierarchicalPipelined => {
+            &[AllReduce, AllGather, ReduceScatter, Broadcast, Reduce]
+        }
+    }
+}
+
+/// Whether a group of `ranks` ranks can run a collective.
+///
+/// # Errors
+/// [`Error::Program`] with the cause: no channel or queue pair, sizes that are negative or not finite, a byte matrix of
+/// another size or for another kind, an algorithm that does not carry out this kind, or overheads that make no sense.
+pub fn check(collective: &Collective, ranks: usize) -> Result<()> {
+    let wrong = |cause: String| Err(Error::Program(cause));
+    let is_size = |bytes: f64| bytes.is_finite() && bytes >= 0.0;
+    let (kind, algorithm) = (collective.kind, collective.algorithm);
+    if ranks == 0 {
+        return wrong("it has no ranks".into());
+    }
+    if !is_size(collective.bytes) {
+        return wrong(format!("its size is {} bytes", collective.bytes));
+    }
+    if collective.channels == 0 {
+        return wrong("it has no channels".into());
+    }
+    if !kinds(algorithm).contains(&kind) {
+        return wrong(format!("{algorithm:?} carries out {:?}, not {kind:?}", kinds(algorithm)));
+    }
+    if let Some(matrix) = &collective.matrix {
+        if kind != Kind::AllToAll {
+            return wrong(format!("a byte matrix is for an all-to-all, not for {kind:?}"));
+        }
+        if matrix.len() != ranks * ranks {
+            return wrong(format!(
+                "its byte matrix has {} entries but its group of {ranks} ranks needs {}",
+                matrix.len(),
+                ranks * ranks
+            ));
+        }
+        if let Some(bytes) = matrix.iter().find(|bytes| !is_size(**bytes)) {
+            return wrong(format!("its byte matrix has an entry of {bytes} bytes"));
+        }
+    }
+    check_overheads(&collective.overheads)?;
+    check_carriage(&collective.carriage)
+}
+
+fn check_overheads(overheads: &Overheads) -> Result<()> {
+    let Overheads { base_s, intra_s, inter_s, wire, channel_rate } = *overheads;
+    for (what, seconds) in [("base", base_s), ("hop inside a server", intra_s), ("hop between servers", inter_s)] {
+        if !(seconds.is_finite() && seconds >= 0.0) {
+            return Err(Error::Program(format!("its {what} takes {seconds} seconds")));
+        }
+    }
+    if !(wire.is_finite() && wire >= 1.0) {
+        return Err(Error::Program(format!("a byte of payload takes {wire} bytes on the wire, not 1 or more")));
+    }
+    if channel_rate.is_nan() || channel_rate <= 0.0 {
+        return Err(Error::Program(format!("its channels carry {channel_rate} bytes a second")));
+    }
+    Ok(())
+}
+
+/// Whether a connection can be carried so.
+///
+/// # Errors
+/// [`Error::Program`] where it has no queue pair, or messages of no size.
+pub fn check_carriage(carriage: &Carriage) -> Result<()> {
+    if carriage.qps == 0 {
+        return Err(Error::Program("its connections have no queue pairs".into()));
+    }
+    let message = carriage.message_bytes;
+    if carriage.qp_use == QpUse::RoundRobin && (message.is_nan() || message <= 0.0) {
+        return Err(Error::Program(format!("its messages have {message} bytes")));
+    }
+    Ok(())
+}
