@@ -182,6 +182,33 @@ def test_a_tree_sends_half_a_channel_to_each_neighbour(servers, gpus, link_bps, 
     assert found == pytest.approx(max(inside, outside), rel=WITHIN)
 
 
+@cases
+@given(st.sampled_from([2, 4, 8, 16]), links, sizes, reducing)
+def test_recursive_halving_and_doubling_send_what_a_ring_does(servers, link_bps, size, kind):
+    on = network(servers, 1, link_bps)
+    found = seconds(on, kind, "halving-doubling", size)
+    assert found == pytest.approx(sent(kind, servers) * size / rate(on, "nic-leaf"), rel=WITHIN)
+
+
+@cases
+@given(st.integers(2, 16), links, sizes)
+def test_bruck_sends_a_block_once_for_each_bit_of_its_way(servers, link_bps, size):
+    on = network(servers, 1, link_bps)
+    bits = sum(way.bit_count() for way in range(servers))
+    found = seconds(on, "all-to-all", "bruck", size)
+    assert found == pytest.approx(bits / servers * size / rate(on, "nic-leaf"), rel=WITHIN)
+    assert seconds(on, "all-gather", "bruck", size) == pytest.approx(
+        (servers - 1) / servers * size / rate(on, "nic-leaf"), rel=WITHIN
+    )
+
+
+@pytest.mark.parametrize(("algorithm", "steps"), [("ring", 15), ("bruck", 4), ("halving-doubling", 4), ("direct", 1)])
+def test_a_small_all_gather_takes_the_steps_of_its_algorithm(algorithm, steps):
+    on = network(16, 1, 400 * G)
+    found = seconds(on, "all-gather", algorithm, 8.0, overheads=Overheads(inter_s=1e-3))
+    assert found == pytest.approx(steps * 1e-3, rel=WITHIN)
+
+
 def test_a_tree_of_two_servers_has_more_bus_bandwidth_than_their_nics():
     on = network(2, 8, 400 * G, 7200 * G)
     busbw = 2 * 15 / 16 * 1e10 / seconds(on, "all-reduce", "tree", 1e10, channels=8)

@@ -177,11 +177,15 @@ def test_a_workload_says_on_which_of_several_clusters_it_was_measured(mistakes):
         ({"name": "b", "collective": "all-reduce"}, "operation 'b' lacks its bytes"),
         (
             {"name": "b", "collective": "all-to-all", "bytes": "1 MB", "algorithm": "ring"},
-            "ring is no algorithm for all-to-all (expected one of: direct, pxn)",
+            "ring is no algorithm for all-to-all (expected one of: bruck, direct, pxn)",
         ),
         (
             {"name": "b", "collective": "all-reduce", "bytes": "1 MB", "algorithm": "pxn"},
-            "pxn is no algorithm for all-reduce (expected one of: ring, rail-ring, tree, direct,",
+            "pxn is no algorithm for all-reduce (expected one of: ring, rail-ring, tree, halving-doubling, direct,",
+        ),
+        (
+            {"name": "b", "collective": "all-to-all", "matrix": [["0 B"] * 2] * 2, "group": 2, "algorithm": "bruck"},
+            "bruck sends equal blocks",
         ),
         (
             {"name": "b", "collective": "all-gather", "bytes": "1 MB", "algorithm": "tree"},

@@ -93,6 +93,8 @@ fn algorithm(word: &str) -> PyResult<Algorithm> {
         "pxn" => Algorithm::Pxn,
         "hierarchical-staged" => Algorithm::HierarchicalStaged,
         "hierarchical-pipelined" => Algorithm::HierarchicalPipelined,
+        "halving-doubling" => Algorithm::HalvingDoubling,
+        "bruck" => Algorithm::Bruck,
         "tree" => Algorithm::Tree,
         _ => return Err(unknown("algorithm", word)),
     })

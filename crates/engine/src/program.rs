@@ -126,6 +126,10 @@ pub enum Algorithm {
     /// Double binary tree between servers, a chain inside each: up to a root and down again, pipelined, half of each
     /// channel on either tree.
     Tree,
+    /// Exchanges with partners at distances that double, of parts that halve, step by step.
+    HalvingDoubling,
+    /// Bruck's algorithms: shifts by distances that double, step by step, for any number of ranks.
+    Bruck,
 }
 
 /// A collective: what, how, how much.

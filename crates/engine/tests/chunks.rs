@@ -27,7 +27,7 @@ struct Case {
 
 const KINDS: [Kind; 6] =
     [Kind::AllReduce, Kind::AllGather, Kind::ReduceScatter, Kind::AllToAll, Kind::Broadcast, Kind::Reduce];
-const ALGORITHMS: [Algorithm; 7] = [
+const ALGORITHMS: [Algorithm; 9] = [
     Algorithm::Ring,
     Algorithm::RailRing,
     Algorithm::Direct,
@@ -35,6 +35,8 @@ const ALGORITHMS: [Algorithm; 7] = [
     Algorithm::HierarchicalStaged,
     Algorithm::HierarchicalPipelined,
     Algorithm::Tree,
+    Algorithm::HalvingDoubling,
+    Algorithm::Bruck,
 ];
 const BALANCINGS: [Balancing; 4] = [Balancing::Ecmp, Balancing::Spray, Balancing::Adaptive, Balancing::Pinned];
 

@@ -7,7 +7,7 @@ mod programs;
 mod shapes;
 
 use eastwest_engine::program::Algorithm::{
-    Direct, HierarchicalPipelined, HierarchicalStaged, Pxn, RailRing, Ring, Tree,
+    Bruck, Direct, HalvingDoubling, HierarchicalPipelined, HierarchicalStaged, Pxn, RailRing, Ring, Tree,
 };
 use eastwest_engine::program::Kind::{AllGather, AllReduce, AllToAll, Broadcast, Reduce, ReduceScatter};
 use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, QpUse};
@@ -279,6 +279,35 @@ proptest! {
         let found = seconds(&roomy(servers, g, rate), collective(kind, Tree, bytes, g * turns), group);
         let over_nics = if servers > 1 { bytes / (f64::from(g) * rate) } else { 0.0 };
         assert_close(found, over_nics.max(if g > 1 { bytes / NVLINK } else { 0.0 }))?;
+    }
+
+    #[test]
+    fn halving_and_doubling_send_what_a_ring_does_and_fold_first_where_ranks_are_no_power_of_two(
+        (servers, group) in scattered(), kind in reducing(), rate in RATES, bytes in BYTES, channels in 1u32..4
+    ) {
+        let n = group.len();
+        let core = if n.is_power_of_two() { n } else { n.next_power_of_two() / 2 };
+        let folded = n - core;
+        // Blocks of B/n: an all-gather's step sends what its partners stand for, at most two ranks each.
+        let sent = if kind == AllReduce {
+            2.0 * (core as f64 - 1.0) / core as f64 + if folded > 0 { 2.0 } else { 0.0 }
+        } else {
+            let steps = (0..core.ilog2()).map(|step| (1usize << step) + folded.min(1 << step)).sum::<usize>();
+            (steps + if folded > 0 { 1 + n - 1 } else { 0 }) as f64 / n as f64
+        };
+        let found = seconds(&roomy(servers, 1, rate), collective(kind, HalvingDoubling, bytes, channels), group);
+        assert_close(found, sent * bytes / rate)?;
+    }
+
+    #[test]
+    fn bruck_gathers_each_block_once_and_exchanges_it_once_for_each_bit_of_its_way(
+        (servers, group) in scattered(), rate in RATES, bytes in BYTES, channels in 1u32..4
+    ) {
+        let n = group.len() as u32;
+        let time = |kind| seconds(&roomy(servers, 1, rate), collective(kind, Bruck, bytes, channels), group.clone());
+        assert_close(time(AllGather), sent(AllGather, n) * bytes / rate)?;
+        let hops: u32 = (0..n).map(u32::count_ones).sum();
+        assert_close(time(AllToAll), f64::from(hops) / f64::from(n) * bytes / rate)?;
     }
 
     #[test]

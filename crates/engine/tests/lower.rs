@@ -6,7 +6,7 @@ mod shapes;
 use eastwest_engine::Error;
 use eastwest_engine::lower::{self, ChunkGraph, End, Phase, WINDOW, kinds};
 use eastwest_engine::program::Algorithm::{
-    Direct, HierarchicalPipelined, HierarchicalStaged, Pxn, RailRing, Ring, Tree,
+    Bruck, Direct, HalvingDoubling, HierarchicalPipelined, HierarchicalStaged, Pxn, RailRing, Ring, Tree,
 };
 use eastwest_engine::program::Kind::{AllGather, AllReduce, AllToAll, Broadcast, Reduce, ReduceScatter};
 use eastwest_engine::program::{Carriage, Collective, Overheads, QpUse};
@@ -56,9 +56,13 @@ proptest! {
     fn no_algorithm_moves_more_than_every_rank_lacks(
         servers in 1u32..5, g in 1u32..5, channels in 1u32..4, bytes in 1e3f64..1e9,
         kind in prop::sample::select(vec![AllReduce, AllGather, ReduceScatter, Broadcast, Reduce, AllToAll]),
-        algorithm in prop::sample::select(vec![Ring, RailRing, Direct, HierarchicalStaged, HierarchicalPipelined, Tree]),
+        algorithm in prop::sample::select(vec![
+            Ring, RailRing, Direct, HierarchicalStaged, HierarchicalPipelined, Tree, HalvingDoubling, Bruck,
+        ]),
     ) {
         prop_assume!(kinds(algorithm).contains(&kind));
+        // Bruck's all-to-all moves a block once for each bit of its way.
+        prop_assume!((kind, algorithm) != (AllToAll, Bruck));
         let n = servers * g;
         let group: Vec<u32> = (0..n).collect();
         let network = network(servers, g);
@@ -196,6 +200,30 @@ fn overheads_that_make_no_sense_are_refused() {
 }
 
 #[test]
+fn steps_are_the_logarithm_of_the_ranks() {
+    let phases = |kind, algorithm, n: u32| {
+        lowered(&network(n, 1), &collective(kind, algorithm, 1e6, 1), &(0..n).collect::<Vec<_>>()).unwrap().len()
+    };
+    assert_eq!([8, 9].map(|n| phases(AllReduce, HalvingDoubling, n)), [6, 8], "a fold at either end");
+    assert_eq!([8, 9].map(|n| phases(ReduceScatter, HalvingDoubling, n)), [3, 5]);
+    assert_eq!([8, 9].map(|n| phases(AllToAll, Bruck, n)), [3, 4]);
+}
+
+#[test]
+fn an_all_gather_doubles_from_the_neighbour_and_a_reduce_scatter_halves_towards_it() {
+    let network = network(4, 1);
+    let work = |kind, algorithm| {
+        let phases = lowered(&network, &collective(kind, algorithm, 4e6, 1), &[0, 1, 2, 3]).unwrap();
+        phases.iter().map(|phase| phase.demands.work[0]).collect::<Vec<_>>()
+    };
+    assert_eq!(work(AllGather, HalvingDoubling), [1e6, 2e6]);
+    assert_eq!(work(ReduceScatter, HalvingDoubling), [2e6, 1e6]);
+    assert_eq!(work(AllReduce, HalvingDoubling), [2e6, 1e6, 1e6, 2e6]);
+    assert_eq!(work(AllGather, Bruck), [1e6, 2e6]);
+    assert_eq!(work(AllToAll, Bruck), [2e6, 2e6], "half of the blocks have each bit");
+}
+
+#[test]
 fn a_tree_loads_every_nic_of_two_servers_alike() {
     let network = network(2, 2);
     let phases = lowered(&network, &collective(AllReduce, Tree, 8e6, 2), &[0, 1, 2, 3]).unwrap();
@@ -283,6 +311,8 @@ fn sizes_that_do_not_fit_are_refused() {
     assert!(refused(Collective { matrix: Some(vec![1.0; 3]), ..plain.clone() }).contains("needs 4"));
     assert!(refused(Collective { matrix: Some(vec![-1.0; 4]), ..plain.clone() }).contains("-1 bytes"));
     assert!(refused(Collective { matrix: Some(vec![1.0; 4]), kind: AllGather, ..plain.clone() }).contains("AllGather"));
+    let by_bruck = Collective { matrix: Some(vec![1.0; 4]), algorithm: Bruck, ..plain.clone() };
+    assert!(refused(by_bruck).contains("Direct or Pxn, not by Bruck"));
     let carriage = Carriage { qps: 0, qp_use: QpUse::Split, message_bytes: 1.0 };
     assert!(refused(Collective { carriage, ..plain.clone() }).contains("no queue pairs"));
     let carriage = Carriage { qps: 1, qp_use: QpUse::RoundRobin, message_bytes: 0.0 };

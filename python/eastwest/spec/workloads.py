@@ -319,6 +319,8 @@ class CollectiveOperation(Entry):
                 raise refuse("a matrix says already who gets how much: give it or a skew, not both", at="skew")
             if self.collective != "all-to-all":
                 raise refuse(f"a skew is for an all-to-all, not for {self.collective}", at="skew")
+        if self.algorithm == "bruck" and (self.matrix is not None or self.skew is not None):
+            raise refuse("bruck sends equal blocks: an uneven all-to-all goes direct or by pxn", at="algorithm")
         if self.root and self.collective not in ("broadcast", "reduce"):
             raise refuse(f"a root is for a broadcast or a reduce, not for {self.collective}", at="root")
         return self

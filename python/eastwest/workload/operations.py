@@ -16,7 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 CollectiveKind = Literal["all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "reduce"]
-Algorithm = Literal["ring", "rail-ring", "tree", "direct", "pxn", "hierarchical-staged", "hierarchical-pipelined"]
+Algorithm = Literal[
+    "ring",
+    "rail-ring",
+    "tree",
+    "halving-doubling",
+    "bruck",
+    "direct",
+    "pxn",
+    "hierarchical-staged",
+    "hierarchical-pipelined",
+]
 Groups = tuple[npt.NDArray[np.uint32], ...]
 
 _ROUND: tuple[CollectiveKind, ...] = ("all-reduce", "all-gather", "reduce-scatter", "broadcast", "reduce")
@@ -25,6 +35,8 @@ KINDS: Mapping[Algorithm, tuple[CollectiveKind, ...]] = MappingProxyType(
         "ring": _ROUND,
         "rail-ring": _ROUND,
         "tree": ("all-reduce", "broadcast", "reduce"),
+        "halving-doubling": ("all-reduce", "all-gather", "reduce-scatter"),
+        "bruck": ("all-gather", "all-to-all"),
         "direct": (*_ROUND, "all-to-all"),
         "pxn": ("all-to-all",),
         "hierarchical-staged": _ROUND,

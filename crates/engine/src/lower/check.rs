@@ -9,6 +9,8 @@ pub fn kinds(algorithm: Algorithm) -> &'static [Kind] {
     match algorithm {
         Algorithm::Direct => &[AllReduce, AllGather, ReduceScatter, AllToAll, Broadcast, Reduce],
         Algorithm::Pxn => &[AllToAll],
+        Algorithm::HalvingDoubling => &[AllReduce, AllGather, ReduceScatter],
+        Algorithm::Bruck => &[AllGather, AllToAll],
         Algorithm::Tree => &[AllReduce, Broadcast, Reduce],
         Algorithm::Ring | Algorithm::RailRing | Algorithm::HierarchicalStaged | Algorithm::HierarchicalPipelined => {
             &[AllReduce, AllGather, ReduceScatter, Broadcast, Reduce]
@@ -40,6 +42,9 @@ pub fn check(collective: &Collective, ranks: usize) -> Result<()> {
     if let Some(matrix) = &collective.matrix {
         if kind != Kind::AllToAll {
             return wrong(format!("a byte matrix is for an all-to-all, not for {kind:?}"));
+        }
+        if algorithm == Algorithm::Bruck {
+            return wrong("a byte matrix is carried out by Direct or Pxn, not by Bruck".into());
         }
         if matrix.len() != ranks * ranks {
             return wrong(format!(

@@ -22,6 +22,9 @@
 //! with `f` half the most neighbours of a server in both trees: 1 for two servers, 3/2 for three, 2 for more; `B / N` and
 //! `B / (g C)` from or to a root.
 //!
+//! Halving-doubling (`recursive`) sends what a ring does, and `2 B / C` more of an all-reduce where `n` is no power of two;
+//! Bruck's all-to-all sends a block once for each bit that is set in its distance.
+//!
 //! Rings and direct exchange are given for ranks that each sit in a server of their own; ranks that share servers send
 //! less through their NICs. A rail ring leaves a server once a channel, so that channels in a multiple of `g` use all
 //! `g` NICs: `C` becomes `g C`. Staged hierarchies add the last two columns, pipelined ones take the larger; a
@@ -35,6 +38,7 @@ mod hierarchical;
 mod latency;
 mod pxn;
 mod queue_pairs;
+mod recursive;
 mod ring;
 mod servers;
 mod strand;

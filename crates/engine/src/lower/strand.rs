@@ -2,7 +2,7 @@
 
 use super::check::check;
 use super::servers::{Place, Servers};
-use super::{direct, hierarchical, pxn, ring, tree};
+use super::{direct, hierarchical, pxn, recursive, ring, tree};
 use crate::Result;
 use crate::program::{Algorithm, Collective, Kind};
 
@@ -150,6 +150,8 @@ pub(super) fn describe(collective: &Collective, group: &[u32], place: &Place, em
         Algorithm::Pxn => pxn::describe(collective, group, place, emit),
         Algorithm::HierarchicalStaged => hierarchical::staged(collective, &Servers::of(group, place)?, emit),
         Algorithm::HierarchicalPipelined => hierarchical::pipelined(collective, &Servers::of(group, place)?, emit),
+        Algorithm::HalvingDoubling => recursive::halving_doubling(collective, group, emit),
+        Algorithm::Bruck => recursive::bruck(collective, group, emit),
         Algorithm::Tree => tree::describe(collective, &Servers::of(group, place)?, emit),
     }
 }

@@ -152,7 +152,8 @@ fn hops(groups: &[Vec<u32>], collective: &Collective) -> f64 {
         let ranks = group.len() as f64;
         match (collective.algorithm, collective.kind) {
             (Algorithm::Direct, Kind::Broadcast) => ranks * (6.0 + 2.0 * flows),
-            (Algorithm::Direct, _) => ranks * (ranks - 1.0) * (6.0 + 2.0 * flows),
+            (Algorithm::Direct | Algorithm::Pxn, _) => ranks * (ranks - 1.0) * (6.0 + 2.0 * flows),
+            (Algorithm::HalvingDoubling | Algorithm::Bruck, _) => 2.0 * ranks * ranks.log2() * (6.0 + 2.0 * flows),
             _ => ranks * (6.0 * f64::from(collective.channels) + 2.0 * flows),
         }
     };
