@@ -84,7 +84,7 @@ def test_yaml_snippets_fit_into_the_starting_study(page):
     for block in blocks(page, "yaml"):
         study = YAML(typ="safe").load(spec.starting_file())
         for key, value in YAML(typ="safe").load(block).items():
-            study[key] = {**study[key], **value} if isinstance(value, dict) else value
+            study[key] = {**study.get(key, {}), **value} if isinstance(value, dict) else value
         spec.from_mapping(study)
 
 

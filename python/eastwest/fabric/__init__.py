@@ -24,7 +24,7 @@ from eastwest.fabric.failures import (
     fail,
     without,
 )
-from eastwest.fabric.placement import Placement, by_rail, packed, place, scattered
+from eastwest.fabric.placement import Part, Placement, by_rail, packed, parted, place, scattered, servers
 from eastwest.fabric.plan import CABLE_LENGTHS_M, FabricError, FabricPlan, Shape, Tier, TierPair
 from eastwest.fabric.store import read, write
 from eastwest.fabric.summary import summary
@@ -40,6 +40,7 @@ __all__ = [
     "Failure",
     "FailureError",
     "LinksDown",
+    "Part",
     "PartDown",
     "Placement",
     "PlaneDown",
@@ -55,9 +56,11 @@ __all__ = [
     "fail",
     "faults",
     "packed",
+    "parted",
     "place",
     "read",
     "scattered",
+    "servers",
     "summary",
     "to_networkx",
     "without",

@@ -5,6 +5,8 @@ Not here: which ranks form a group, or in which order a collective visits them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -40,6 +42,45 @@ def place(fabric: Fabric, placement: Placement, seed: int = 0) -> NDArray[np.uin
     if placement == "scattered":
         return scattered(fabric, seed)
     return packed(fabric) if placement == "packed" else by_rail(fabric)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one of several jobs asks for: so many servers, and ranks placed in this way on them."""
+
+    servers: int
+    placement: Placement = "packed"
+    seed: int = 0
+
+
+def parted(fabric: Fabric, parts: Sequence[Part]) -> tuple[NDArray[np.uint32], ...]:
+    """The GPU of each rank of each part: whole servers, none in two parts, given out in the order of the parts.
+
+    "packed" and "by-rail" take the first servers that are free, "scattered" any that are, drawn by its seed.
+
+    Raises:
+        ValueError: the fabric has fewer servers than the parts ask for.
+    """
+    table = servers(fabric)
+    free = list(range(len(table)))
+    placed = []
+    for part in parts:
+        if part.servers > len(free):
+            raise ValueError(f"{part.servers} servers are asked for and {len(free)} are free")
+        if part.placement == "scattered":
+            chosen = np.random.default_rng(part.seed).permutation(free)[: part.servers].tolist()
+        else:
+            chosen = free[: part.servers]
+        free = [server for server in free if server not in set(chosen)]
+        gpus = table[chosen]
+        placed.append((gpus.T if part.placement == "by-rail" else gpus).reshape(-1))
+    return tuple(placed)
+
+
+def servers(fabric: Fabric) -> NDArray[np.uint32]:
+    """GPU nodes of each server, shape (servers, GPUs of each)."""
+    gpus = packed(fabric)
+    return gpus.reshape(len(np.unique(fabric.nodes["server"].to_numpy()[gpus])), -1)
 
 
 def _gpus(fabric: Fabric, *order: str) -> NDArray[np.uint32]:

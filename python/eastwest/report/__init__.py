@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eastwest.errors import InputError
-from eastwest.study.result import StudyResult, replacing, to_json, write_parquet
+from eastwest.study.result import StudyResult, replacing, to_json, write_jobs_parquet, write_parquet
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -37,7 +37,14 @@ def table(result: StudyResult) -> RenderableType:
     from eastwest.report.sweep import SweepTable, is_sweep
     from eastwest.report.terminal import Comparison
 
-    return SweepTable(result) if is_sweep(result) else Comparison(result)
+    rows = SweepTable(result) if is_sweep(result) else Comparison(result)
+    if not result.jobs:
+        return rows
+    from rich.console import Group
+
+    from eastwest.report.jobs import jobs_table
+
+    return Group(rows, "", jobs_table(result)) if result.rows else jobs_table(result)
 
 
 def fabric_table(summary: dict[str, Any]) -> RenderableType:
@@ -99,14 +106,20 @@ def check_folder(folder: Path) -> None:
 
 
 def write_all(result: StudyResult, folder: Path) -> Path:
-    """Write report.html, results.json and results.parquet to a folder, made if need be, and give the report's path."""
+    """Write report.html, results.json and results.parquet to a folder, made if need be, and give the report's path.
+
+    The jobs of mixes are in jobs.parquet.
+    """
     import json
 
     folder.mkdir(parents=True, exist_ok=True)
     report = folder / "report.html"
     write_html(result, report)
     _write_text(json.dumps(to_json(result), indent=2) + "\n", folder / "results.json")
-    write_parquet(result, folder / "results.parquet")
+    if result.rows or not result.jobs:
+        write_parquet(result, folder / "results.parquet")
+    if result.jobs:
+        write_jobs_parquet(result, folder / "jobs.parquet")
     return report
 
 

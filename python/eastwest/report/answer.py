@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import geometric_mean, mean
 
+from eastwest.report import jobs
 from eastwest.report.cases import TIE, cases_of, fabrics_of, rows_of, scales_of
 from eastwest.report.figures import count, listing, percent
 from eastwest.study.result import Row, StudyResult
@@ -32,6 +33,8 @@ def answer(result: StudyResult) -> tuple[str, str]:
     slowdown = slowdowns(result)
     if not slowdown and result.stopped:
         return "Nothing could run: what has failed leaves GPUs cut off.", "Their names stand above."
+    if not slowdown and result.jobs:
+        return jobs.verdict(result)
     if not slowdown:
         return "The study ran nothing.", "Add a fabric and a workload to compare."
     first, *others = slowdown

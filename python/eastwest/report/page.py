@@ -15,14 +15,14 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from eastwest.report import charts, curves, figures
+from eastwest.report import charts, curves, figures, jobs
 from eastwest.report.answer import FIDELITIES, answer, slowdowns
 from eastwest.report.cases import TIE, Case, cases_of, fabrics_of, rows_of, scales_of, told_apart
 from eastwest.report.columns import columns_of
 from eastwest.report.drawing import WIDTH, Band, Drawing, draw
 from eastwest.report.figures import NBSP, Scale, amount, percent, rate
 from eastwest.report.inventory import built
-from eastwest.report.limits import reasons_of
+from eastwest.report.limits import reasons_of, sentence
 from eastwest.report.loads import HEAT, band_of, load_of, pairs_of
 from eastwest.report.sweep import told_in_full
 from eastwest.study.result import FabricFacts, Row, StudyResult
@@ -64,7 +64,7 @@ def page(result: StudyResult) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": percent}
+    environment.filters |= {"percent": percent, "factor": jobs.factor, "times": jobs.times, "sentence": sentence}
     return environment.get_template("report.html.j2").render(
         result=result,
         answer=answer(result),
@@ -74,6 +74,8 @@ def page(result: StudyResult) -> str:
         columns=columns_of(result),
         reasons=reasons_of(result),
         curves=over,
+        mixes=jobs.mixes_of(result),
+        mixes_explained=jobs.EXPLANATION,
         charts=_step_charts(result, cases) if has_bars else [],
         cost_chart=charts.cost_chart(cases, fabrics) if has_bars and _has_costs_to_compare(result) else None,
         took=(figures.count(len(result.rows), "result"), _took(result.wall_s), _took(result.engine_s)),

@@ -5,6 +5,7 @@
 
 from eastwest.spec.fabrics import Cluster, Fabric
 from eastwest.spec.load import bundled_studies, from_mapping, load, loads
+from eastwest.spec.mixes import Mix, MixBackground, MixJob
 from eastwest.spec.parameters import Parameter, parameter
 from eastwest.spec.schema import json_schema
 from eastwest.spec.start import starting_file, write_starting_file
@@ -34,6 +35,9 @@ __all__ = [
     "Group",
     "Measured",
     "MeasuredOn",
+    "Mix",
+    "MixBackground",
+    "MixJob",
     "Operations",
     "Parameter",
     "Placement",

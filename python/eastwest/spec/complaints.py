@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from eastwest.document import Mistake, Place, name_of, nearest
 from eastwest.spec.study import Source, Study
 
-_ONE = {"clusters": "cluster", "fabrics": "fabric", "workloads": "workload"}
+_ONE = {"clusters": "cluster", "fabrics": "fabric", "workloads": "workload", "mixes": "mix"}
 _WANTED = {
     "model_type": "a mapping",
     "model_attributes_type": "a mapping",

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from eastwest.catalog import Catalog, CatalogError
 from eastwest.document import Document, Mistake, MistakesError, Place, name_of, nearest, parse, read
+from eastwest.spec import shares
 from eastwest.spec.complaints import complaints
 from eastwest.spec.fabrics import Cluster, Fabric, meaningless
 from eastwest.spec.parameters import columns
@@ -89,7 +90,8 @@ def from_document(document: Document, folder: Path | None) -> Study:
     mistakes: list[Mistake] = []
     catalog = _catalog(document, folder, mistakes)
     fabrics, source = _inherit(document, mistakes)
-    around = Surroundings(catalog, _names(document, "clusters"), _names(document, "fabrics"), folder)
+    clusters, joined, workloads = (_names(document, each) for each in ("clusters", "fabrics", "workloads"))
+    around = Surroundings(catalog, clusters, joined, workloads, folder)
     data, sweep = expand(document, {**document.data, **fabrics}, mistakes)
     source = replace(source, sweep=sweep)
     settings = [_settings(data, setting, source, mistakes) for setting in sweep.settings]
@@ -206,12 +208,23 @@ def _references(source: Source, around: Surroundings, data: Mapping[str, Any], s
         place: Place = ("workloads", name)
         if isinstance(workload, Measured):
             mistakes += _measured_on(place, workload, fabrics, tuple(clusters), source)
-            mistakes += _group(workload.collective.group, (*place, "collective"), gpus, source)
-        else:
-            mistakes += _operations(place, workload, gpus, source)
+        mistakes += _workload_on(place, workload, gpus, source)
+    if study is not None and not mistakes:
+
+        def fits(workload: str, job: str, ranks: int) -> list[Mistake]:
+            return _workload_on(("workloads", workload), study.workloads[workload], {job: ranks}, source)
+
+        mistakes += shares.mistakes_of(study.mixes, clusters, gpus, source, fits)
     if study is not None and len(set(study.placements)) < len(study.placements):
         mistakes.append(source.mistake(("placements",), "a placement appears twice"))
     return mistakes
+
+
+def _workload_on(place: Place, workload: Measured | Operations, gpus: dict[str, int], source: Source) -> list[Mistake]:
+    """What is wrong with a workload on so many GPUs, by where they are."""
+    if isinstance(workload, Measured):
+        return _group(workload.collective.group, (*place, "collective"), gpus, source)
+    return _operations(place, workload, gpus, source)
 
 
 def _sound(section: str, adapter: TypeAdapter[Any], data: Mapping[str, Any], around: Surroundings) -> dict[str, Any]:

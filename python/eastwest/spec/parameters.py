@@ -17,17 +17,17 @@ from eastwest import units
 from eastwest.document import Place
 from eastwest.spec.sweep import SETTINGS, Sweep, Variant
 
-OF = {"clusters": "cluster", "fabrics": "fabric", "workloads": "workload"}
-RESERVED = frozenset({*OF.values(), "study", "placement", "fidelity"})
+OF = {"clusters": "cluster", "fabrics": "fabric", "workloads": "workload", "mixes": "mix"}
+RESERVED = frozenset({*OF.values(), "job", "study", "placement", "fidelity"})
 """Columns of every result."""
 
 Key = tuple[str, ...]
-"""Way to a value within an entry; an operation goes by its name."""
+"""Way to a value within an entry; an operation goes by its name, and so does a job."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A swept value: its column's `name`, what it is a value `of` (cluster, fabric, workload or study), and itself.
+    """A swept value: its column's `name`, what it is a value `of` (cluster, fabric, workload, mix, study), and itself.
 
     `value` is in base units (bit/s, bytes, seconds, metres) where it is a quantity, of the `kind` named; a ratio is a
     number; what is no number is text, and None where a default was chosen. `text` is for people.
@@ -115,18 +115,18 @@ def _is_taken(key: Key) -> bool:
 
 
 def _key(path: Place, entry: Any) -> Key:
-    """The way to a value, with an operation's name in place of its number."""
+    """The way to a value, with an operation's or a job's name in place of its number."""
     match path:
-        case ("operations", int(number), *rest):
-            name = entry["operations"][number].get("name", number)
-            return ("operations", str(name), *map(str, rest))
+        case ("operations" | "jobs" as list_of, int(number), *rest):
+            item = entry[list_of][number]
+            return (list_of, str(item.get("name", item.get("workload", number))), *map(str, rest))
         case _:
             return tuple(map(str, path))
 
 
 def _short(key: Key) -> Key:
-    """The key without the operation that it is of."""
-    return key[2:] if key[0] == "operations" and len(key) > 2 else key
+    """The key without the operation or job that it is of."""
+    return key[2:] if key[0] in ("operations", "jobs") and len(key) > 2 else key
 
 
 _NOWHERE = object()

@@ -13,6 +13,7 @@ from eastwest.catalog import Catalog, Nic, Server
 from eastwest.document import Document, Mistake, MistakesError, Place
 from eastwest.engine import Fidelity
 from eastwest.spec.fabrics import Cluster, Fabric
+from eastwest.spec.mixes import Mix
 from eastwest.spec.parameters import Columns, Parameter
 from eastwest.spec.sweep import SECTIONS, Sweep, Variant
 from eastwest.spec.values import Entry, Name, Price
@@ -95,6 +96,8 @@ class Study(Settings):
     """Candidate networks by name."""
     workloads: Annotated[dict[Name, Workload], Field(min_length=1)]
     """Jobs by name."""
+    mixes: dict[Name, Mix] = Field(default_factory=dict)
+    """Several jobs at once on one cluster, by name."""
     placements: Annotated[tuple[PlacementWord, ...], Field(min_length=1)] = (Placement(kind="packed"),)
     """Where ranks run; each is tried."""
 
@@ -116,6 +119,11 @@ class Study(Settings):
     def clusters_of(self, fabric: str) -> tuple[str, ...]:
         """Names of the clusters that a fabric joins, one at a time."""
         cluster = self.fabrics[fabric].cluster
+        return tuple(self.clusters) if cluster is None else self._source.sweep.of("clusters", cluster)
+
+    def clusters_of_mix(self, mix: str) -> tuple[str, ...]:
+        """Names of the clusters that a mix runs on, one at a time."""
+        cluster = self.mixes[mix].cluster
         return tuple(self.clusters) if cluster is None else self._source.sweep.of("clusters", cluster)
 
     def base(self, section: str, name: str) -> str:
@@ -140,10 +148,14 @@ class Study(Settings):
             yield study
 
     def parameters(
-        self, fabric: str | None = None, cluster: str | None = None, workload: str | None = None
+        self,
+        fabric: str | None = None,
+        cluster: str | None = None,
+        workload: str | None = None,
+        mix: str | None = None,
     ) -> tuple[Parameter, ...]:
         """What is swept, and its values where these entries meet, in this setting."""
-        entries = {"clusters": cluster, "fabrics": fabric, "workloads": workload}
+        entries = {"clusters": cluster, "fabrics": fabric, "workloads": workload, "mixes": mix}
         named = {section: name for section, name in entries.items() if name is not None}
         return self._columns.of(named, self._source.setting)
 

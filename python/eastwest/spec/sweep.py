@@ -1,6 +1,6 @@
 """Sweeps: a value that is a list or a range stands for one study each, and every combination is run.
 
-An entry (a cluster, a fabric, a workload) with swept values becomes as many entries, its variants; what a variant
+An entry (a cluster, a fabric, a workload, a mix) with swept values becomes as many entries, its variants; what one
 chose is kept, and where in the file. A list is a sweep wherever the schema has no list; where it has one, `{each:
 [...]}` sweeps. Not here: the values of a range (`ranges`), and how chosen values are shown (`parameters`).
 """
@@ -21,7 +21,7 @@ from eastwest.spec import ranges
 from eastwest.spec.accepts import has_entry, is_known, takes_list
 from eastwest.spec.values import refuse
 
-SECTIONS = ("clusters", "fabrics", "workloads")
+SECTIONS = ("clusters", "fabrics", "workloads", "mixes")
 SETTINGS = ("seeds", "tolerance")
 """Entries of the study itself that can be swept."""
 

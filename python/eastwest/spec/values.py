@@ -37,6 +37,7 @@ class Surroundings:
     catalog: Catalog
     clusters: tuple[str, ...] = ()
     fabrics: tuple[str, ...] = ()
+    workloads: tuple[str, ...] = ()
     folder: Path | None = None
 
 
@@ -114,6 +115,7 @@ NicName = Annotated[str, *_known_name("NIC", lambda around: around.catalog.names
 SwitchName = Annotated[str, *_known_name("switch", lambda around: around.catalog.names("switches"))]
 ClusterName = Annotated[str, *_known_name("cluster", lambda around: around.clusters)]
 FabricName = Annotated[str, *_known_name("fabric", lambda around: around.fabrics)]
+WorkloadName = Annotated[str, *_known_name("workload", lambda around: around.workloads)]
 
 SwitchByTier = Annotated[
     dict[Tier, SwitchName],

@@ -41,7 +41,7 @@ def _key(each: Combination, runs: Runs, *, is_whole: bool = False) -> tuple[obje
 def _step_before_s(each: Combination, runs: Runs) -> float:
     study = each.study
     network = runs.network(study, each.fabric, each.cluster, is_whole=True)
-    step, gpus = runs.step(study, each.workload, each.cluster), runs.gpus(network, each.placement)
+    step, gpus = runs.step(study, each.workload, study.gpus(each.cluster)), runs.gpus(network, each.placement)
     carriage = fabrics.carriage(study, each.fabric)
     run = runs.simulate(study, each.workload, network, step, gpus, carriage, study.fidelity)
     return float(np.median(run.step_s))

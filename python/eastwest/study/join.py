@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from eastwest.spec import Study
-from eastwest.study import case, fabrics, failures, notes
+from eastwest.study import case, fabrics, failures, mixes, notes, selection
 from eastwest.study.case import Case, Price
-from eastwest.study.result import FabricFacts, Row, Stopped, StudyResult
+from eastwest.study.result import FabricFacts, JobRow, Row, Stopped, StudyResult
 from eastwest.study.runs import CutOffError, Runs
-from eastwest.study.selection import Combination, combinations
+from eastwest.study.selection import Combination, Mixture
 
 Advance = Callable[[int, int, str], None]
 """Called with (cases done, cases in all, what comes next)."""
@@ -33,12 +33,13 @@ def run(study: Study, advance: Advance = unwatched, where: str = "") -> StudyRes
         KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
     """
     began = time.perf_counter()
-    chosen, runs = combinations(study, where), Runs()
+    (chosen, mixtures), runs = selection.chosen(study, where), Runs()
     rows: list[Row] = []
     remarks: list[notes.Remark] = []
     stopped: list[Stopped] = []
+    total = len(chosen) + len(mixtures)
     for done, each in enumerate(chosen):
-        advance(done, len(chosen), f"{each.workload} on {each.fabric}")
+        advance(done, total, f"{each.workload} on {each.fabric}")
         try:
             found, remark = _case(each, runs)
         except CutOffError as error:
@@ -46,30 +47,43 @@ def run(study: Study, advance: Advance = unwatched, where: str = "") -> StudyRes
             continue
         rows.append(found)
         remarks.append(remark)
-    advance(len(chosen), len(chosen), "done")
-    pairs = dict.fromkeys((each.fabric, each.cluster) for each in chosen)
+    jobs: list[JobRow] = []
+    cut_off: list[str] = []
+    for done, mixture in enumerate(mixtures, start=len(chosen)):
+        advance(done, total, f"{mixture.mix} on {mixture.fabric}")
+        try:
+            jobs += mixes.run(mixture, runs)
+        except CutOffError as error:
+            cut_off.append(f"{mixture.mix} cannot run on {mixture.fabric}: {error.mistakes[0].message}")
+    advance(total, total, "done")
+    cases: list[Combination | Mixture] = [*chosen, *mixtures]
+    pairs = dict.fromkeys((each.fabric, each.cluster) for each in cases)
     cautions = [text for fabric, cluster in pairs for text in fabrics.cautions(study, fabric, cluster)]
-    cautions += [each.why for each in stopped]
+    cautions += [*(each.why for each in stopped), *cut_off]
     return StudyResult(
         study=study.name,
         rows=tuple(rows),
         fabrics=tuple(_facts(study, *pair, runs, is_drawn=len(pairs) <= MOST_DRAWN) for pair in pairs),
         warnings=tuple(dict.fromkeys(cautions)),
-        seeds=tuple(range(max(each.study.seeds for each in chosen))),
+        seeds=tuple(range(max(each.study.seeds for each in cases))),
         wall_s=time.perf_counter() - began,
         engine_s=runs.engine_s,
         notes=(*notes.sentences(study, rows, remarks, runs.sizes), *failures.sentences(rows)),
         sources=notes.sources(study),
-        tolerance=max(each.study.tolerance for each in chosen),
+        tolerance=max(each.study.tolerance for each in cases),
         description=study.description or "",
         stopped=tuple(stopped),
+        jobs=tuple(jobs),
     )
 
 
 def _case(each: Combination, runs: Runs) -> tuple[Row, notes.Remark]:
     """One combination, run in the study's fidelity and as the bound."""
     study, here = each.study, Case(each.fabric, each.cluster, each.workload, str(each.placement), each.study.fidelity)
-    network, step = runs.network(study, each.fabric, each.cluster), runs.step(study, each.workload, each.cluster)
+    network, step = (
+        runs.network(study, each.fabric, each.cluster),
+        runs.step(study, each.workload, study.gpus(each.cluster)),
+    )
     gpus, carriage = runs.gpus(network, each.placement), fabrics.carriage(study, each.fabric)
     ideal = runs.simulate(study, each.workload, network, step, gpus, carriage, "ideal")
     found = ideal

@@ -105,6 +105,34 @@ class Stopped:
 
 
 @dataclass(frozen=True)
+class JobRow:
+    """One job of a mix, on one fabric: its step beside the other jobs and all traffic, and alone on the same GPUs.
+
+    Times are medians over hash seeds, `_p95_s` the 95th percentile. `slowdown` is `step_s` over `alone_s`, `steps` how
+    many whole steps the median draw had time for, `shared_with` who else loads the link that the bottleneck is about.
+    """
+
+    fabric: str
+    cluster: str
+    mix: str
+    job: str
+    workload: str
+    placement: str
+    servers: int
+    gpus: int
+    fidelity: str
+    step_s: float
+    step_p95_s: float
+    alone_s: float
+    slowdown: float
+    steps: int
+    bottleneck: Bottleneck
+    shared_with: tuple[str, ...]
+    draws: int
+    parameters: tuple[Parameter, ...] = ()
+
+
+@dataclass(frozen=True)
 class FabricFacts:
     """One candidate fabric for a cluster.
 
@@ -125,7 +153,8 @@ class StudyResult:
 
     `description` is what the study says of itself, `notes` are sentences for people on what the figures show, `sources`
     where the catalogue's figures were read, and `tolerance` the share of the remaining time within which the fluid
-    engine takes completions together (0: exact). `stopped` are the cases that what has failed leaves no path.
+    engine takes completions together (0: exact). `stopped` are the cases that what has failed leaves no path, `jobs`
+    tells how the jobs of mixes fare.
     """
 
     study: str
@@ -140,6 +169,7 @@ class StudyResult:
     tolerance: float = 0.0
     description: str = ""
     stopped: tuple[Stopped, ...] = ()
+    jobs: tuple[JobRow, ...] = ()
 
 
 def to_json(result: StudyResult) -> dict[str, Any]:
@@ -148,6 +178,7 @@ def to_json(result: StudyResult) -> dict[str, Any]:
         "study": result.study,
         "description": result.description,
         "results": [_row(row) for row in result.rows],
+        "jobs": [_row(job) for job in result.jobs],
         "stopped": [_row(each) for each in result.stopped],
         "fabrics": [
             {
@@ -168,7 +199,7 @@ def to_json(result: StudyResult) -> dict[str, Any]:
     }
 
 
-def _row(row: Row | Stopped) -> dict[str, Any]:
+def _row(row: Row | Stopped | JobRow) -> dict[str, Any]:
     return {**asdict(row), "parameters": _values(row.parameters)}
 
 
@@ -186,6 +217,23 @@ def to_table(result: StudyResult) -> pl.DataFrame:
 
     words = {each.name for row in result.rows for each in row.parameters if not each.is_numeric}
     return pl.DataFrame([_flat(result.study, row, words) for row in result.rows], infer_schema_length=None)
+
+
+def jobs_table(result: StudyResult) -> pl.DataFrame:
+    """One row a job of a mix, flat columns as in `to_table`."""
+    import polars as pl
+
+    words = {each.name for job in result.jobs for each in job.parameters if not each.is_numeric}
+
+    def flat(job: JobRow) -> dict[str, Any]:
+        values = asdict(job)
+        bottleneck = values.pop("bottleneck")
+        del values["parameters"]
+        swept = {each.name: each.text if each.name in words else each.value for each in job.parameters}
+        case = {"study": result.study} | {key: values.pop(key) for key in ("fabric", "cluster", "mix", "job")}
+        return case | swept | values | {f"bottleneck_{key}": value for key, value in bottleneck.items()}
+
+    return pl.DataFrame([flat(job) for job in result.jobs], infer_schema_length=None)
 
 
 def _flat(study: str, row: Row, words: set[str]) -> dict[str, Any]:
@@ -207,6 +255,12 @@ def write_parquet(result: StudyResult, path: Path) -> None:
     """Write `to_table` to `path`, whole or not at all."""
     with replacing(path) as temporary:
         to_table(result).write_parquet(temporary)
+
+
+def write_jobs_parquet(result: StudyResult, path: Path) -> None:
+    """Write `jobs_table` to `path`, whole or not at all."""
+    with replacing(path) as temporary:
+        jobs_table(result).write_parquet(temporary)
 
 
 @contextmanager

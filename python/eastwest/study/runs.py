@@ -19,7 +19,7 @@ from eastwest.fabric import place, summary
 from eastwest.spec import Placement, Study, StudyError
 from eastwest.study import fabrics, workloads
 from eastwest.study.sketch import sketch
-from eastwest.workload import Step
+from eastwest.workload import Background, Step
 
 Gpus = npt.NDArray[np.uint32]
 Facts = tuple[dict[str, Any], dict[str, Any]]
@@ -76,9 +76,9 @@ class Runs:
             self._sketches[id(network)] = sketch(network.fabric)
         return self._sketches[id(network)]
 
-    def step(self, study: Study, workload: str, cluster: str) -> Step:
-        """The step of a workload on all GPUs of a cluster; `StudyError` where a time measured cannot be met."""
-        asked, ranks = study.workloads[workload], study.gpus(cluster)
+    def step(self, study: Study, workload: str, ranks: int) -> Step:
+        """The step of a workload on so many ranks; `StudyError` where a time measured cannot be met."""
+        asked = study.workloads[workload]
         if isinstance(asked, spec.Operations):
             return workloads.listed(asked, ranks)
         return workloads.measured(asked, ranks).step(self._bytes(study, workload, asked))
@@ -108,15 +108,40 @@ class Runs:
         carriage: Carriage,
         fidelity: Fidelity,
     ) -> Run:
-        """One run; `StudyError` at the workload where the engine refuses it, `CutOffError` for want of a path."""
+        """One run of a workload; raises as `simulate_at`."""
+        return self.simulate_at(study, ("workloads", workload), network, step, gpus, carriage, fidelity)
+
+    def simulate_at(
+        self,
+        study: Study,
+        place: tuple[str, str],
+        network: Network,
+        step: Step,
+        gpus: Gpus,
+        carriage: Carriage,
+        fidelity: Fidelity,
+        background: Background | None = None,
+    ) -> Run:
+        """One run of what the study has at a place.
+
+        Raises `StudyError` there where the engine refuses it, `CutOffError` for want of a path.
+        """
         # Only a hash is a draw of lots: whatever does not hash, and the bound, come out alike for every seed.
         draws = range(study.seeds) if carriage.balancing == "ecmp" and fidelity == "fluid" else (0,)
         began = time.perf_counter()
         try:
-            return network.run(step, gpus, carriage, fidelity=fidelity, seeds=draws, tolerance=study.tolerance)
+            return network.run(
+                step,
+                gpus,
+                carriage,
+                fidelity=fidelity,
+                seeds=draws,
+                tolerance=study.tolerance,
+                background=background,
+            )
         except EngineError as error:
-            name = study.base("workloads", workload)
-            told = study.error_at(("workloads", workload), f"workload {name!r}: {error}")
+            what = "workload" if place[0] == "workloads" else "mix"
+            told = study.error_at(place, f"{what} {study.base(*place)!r}: {error}")
             if isinstance(error, UnreachableError) and network.fabric.plan.get("failures"):
                 raise CutOffError(told.mistakes) from None
             raise told from None

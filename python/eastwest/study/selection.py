@@ -1,7 +1,7 @@
 """Which combinations of a study are run: all, or those that meet conditions, as in `fabric=roce,link>=200 Gb/s`.
 
 Conditions stand between commas, and all must hold. One is a column, a comparison and a value; `=` and `!=` take several
-values with `|` between them. Columns are fabric, cluster, workload, placement and whatever is swept.
+values with `|` between them. Columns are fabric, cluster, workload, placement, mix and whatever is swept.
 """
 
 from __future__ import annotations
@@ -44,24 +44,81 @@ class Combination:
         return self.study.parameters(self.fabric, self.cluster, self.workload)
 
 
-def combinations(study: Study, where: str = "") -> list[Combination]:
-    """The combinations to run, in the study's order.
+@dataclass(frozen=True)
+class Mixture:
+    """One mix of jobs to run on one fabric and cluster; names as in `Combination`."""
+
+    study: Study
+    fabric: str
+    cluster: str
+    mix: str
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The values of what is swept."""
+        return self.study.parameters(self.fabric, self.cluster, mix=self.mix)
+
+
+def chosen(study: Study, where: str = "") -> tuple[list[Combination], list[Mixture]]:
+    """What to run, in the study's order: workloads one at a time, and mixes of them.
+
+    A condition on a workload or a placement leaves the mixes out, one on a mix leaves the others out.
 
     Raises:
         InputError: `where` cannot be read or leaves nothing, or there are more than `MOST_COMBINATIONS`.
     """
-    axes = _axes(study)
+    axes, asked = _narrowed(study, where)
+    mixes = [] if asked & {"workload", "placement"} else _mixtures(axes)
+    if "mix" not in asked:
+        return _combinations(study, axes, where, others=len(mixes)), mixes
+    if not mixes:
+        raise InputError(f"{study.file}: no mix meets {where!r}")
+    return [], mixes
+
+
+def combinations(study: Study, where: str = "") -> list[Combination]:
+    """The combinations to run, one workload at a time, in the study's order.
+
+    Raises:
+        InputError: `where` cannot be read or leaves nothing, or there are more than `MOST_COMBINATIONS`.
+    """
+    return _combinations(study, _narrowed(study, where)[0], where)
+
+
+def _narrowed(study: Study, where: str) -> tuple[dict[str, list[_Choice]], set[str]]:
+    """What meets the conditions along each axis, and the axes that they name."""
+    axes, asked = _axes(study), set()
     for text in _COMMA.split(where) if where.strip() else ():
         condition = _condition(text, axes)
+        asked.add(condition.axis)
         axes[condition.axis] = [each for each in axes[condition.axis] if condition.holds(each.columns)]
+    return axes, asked
+
+
+def _mixtures(axes: dict[str, list[_Choice]]) -> list[Mixture]:
+    settings, mixes, fabrics, clusters = (
+        [choice.item for choice in axes[axis]] for axis in ("study", "mix", "fabric", "cluster")
+    )
+    return [
+        Mixture(setting, fabric, cluster, mix)
+        for setting in settings
+        for mix in mixes
+        for fabric in fabrics
+        for cluster in setting.clusters_of(fabric)
+        if cluster in clusters and cluster in setting.clusters_of_mix(mix)
+    ]
+
+
+def _combinations(study: Study, axes: dict[str, list[_Choice]], where: str, others: int = 0) -> list[Combination]:
+    """Every combination along the axes; `others` are run besides."""
     settings, workloads, placements, fabrics, clusters = (
         [choice.item for choice in axes[axis]] for axis in ("study", "workload", "placement", "fabric", "cluster")
     )
     joined = {fabric: [each for each in study.clusters_of(fabric) if each in clusters] for fabric in fabrics}
     count = sum(map(len, joined.values())) * len(settings) * len(workloads) * len(placements)
-    if count == 0:
+    if count + others == 0:
         raise InputError(f"{study.file}: no combination meets {where!r}")
-    if count > MOST_COMBINATIONS:
+    if (count := count + others) > MOST_COMBINATIONS:
         raise InputError(
             f"{study.file}: {count:,} combinations; at most {MOST_COMBINATIONS:,} are run: shorten a list or a range, "
             "or choose some with --where"
@@ -96,6 +153,7 @@ def _axes(study: Study) -> dict[str, list[_Choice]]:
         "fabric": named("fabric", "fabrics", study.fabrics),
         "cluster": named("cluster", "clusters", study.clusters),
         "workload": named("workload", "workloads", study.workloads),
+        "mix": named("mix", "mixes", study.mixes),
         "placement": [_Choice(each, (_word("placement", str(each)),)) for each in study.placements],
     }
 

@@ -1,7 +1,7 @@
 """Workloads: what the ranks of a job do in one step."""
 
-from eastwest.workload.background import Background
-from eastwest.workload.jobs import Job, merged
+from eastwest.workload.background import Background, Traffic, background
+from eastwest.workload.jobs import Job, ended, merged
 from eastwest.workload.measured import Measured
 from eastwest.workload.operations import (
     KINDS,
@@ -37,8 +37,11 @@ __all__ = [
     "SendRecv",
     "Side",
     "Step",
+    "Traffic",
     "all_ranks",
+    "background",
     "consecutive",
+    "ended",
     "in_order",
     "merged",
     "popularity",
