@@ -127,7 +127,7 @@ def test_a_wrong_value_is_told_with_what_fits(mistakes, place, value, said):
     [
         (("name",), "the study lacks 'name'"),
         (("workloads",), "the study lacks 'workloads'"),
-        ((*FABRIC, "switch"), "fabric 'one' lacks 'switch'"),
+        ((*FABRIC, "switch"), "the shape leaf-spine needs 'switch'"),
         ((*JOB, "measured_on"), "workload 'job' lacks 'measured_on'"),
         ((*JOB, "collective", "kind"), "collective of workload 'job' lacks 'kind'"),
     ],

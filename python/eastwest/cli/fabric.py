@@ -22,6 +22,14 @@ def run(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="DIR", help="Write the fabric's tables (Parquet) there.")
     ] = None,
+    network: Annotated[
+        Path | None,
+        typer.Option(
+            "--network",
+            metavar="PATH",
+            help="Write its nodes and cables as a network file (.yaml), or as a folder of CSV tables.",
+        ),
+    ] = None,
 ) -> None:
     """Builds one fabric and says what it is made of."""
     import json
@@ -31,11 +39,13 @@ def run(
     from eastwest import report
     from eastwest import spec as specification
     from eastwest import study as studies
-    from eastwest.fabric import summary, write
+    from eastwest.fabric import summary, write, write_network
 
     built = studies.build_fabric(specification.load(study), fabric, cluster)
     if out is not None:
         write(built, out)
+    if network is not None:
+        write_network(built, network)
     if as_json:
         json.dump(summary(built), sys.stdout, indent=2)
         sys.stdout.write("\n")
@@ -43,3 +53,5 @@ def run(
         Console().print(report.fabric_table(summary(built)))
     if out is not None:
         sys.stderr.write(f"tables: {out}\n")
+    if network is not None:
+        sys.stderr.write(f"network: {network}\n")

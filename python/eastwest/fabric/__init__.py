@@ -24,6 +24,7 @@ from eastwest.fabric.failures import (
     fail,
     without,
 )
+from eastwest.fabric.network import read_network, write_network
 from eastwest.fabric.placement import Part, Placement, by_rail, packed, parted, place, scattered, servers
 from eastwest.fabric.plan import CABLE_LENGTHS_M, FabricError, FabricPlan, Shape, Tier, TierPair
 from eastwest.fabric.store import read, write
@@ -59,10 +60,12 @@ __all__ = [
     "parted",
     "place",
     "read",
+    "read_network",
     "scattered",
     "servers",
     "summary",
     "to_networkx",
     "without",
     "write",
+    "write_network",
 ]

@@ -13,7 +13,7 @@ import polars as pl
 from eastwest.fabric.tables import Fabric
 
 
-def bisection_bps(fabric: Fabric, rate_bps: Mapping[str, float], leaves: int, pods: int, networks: int) -> float:
+def bisection_bps(fabric: Fabric, rate_bps: Mapping[str, float], leaves: int, pods: int, networks: int) -> float | None:
     """Line-rate capacity, one direction, of the worst cut that leaves half of the NICs on either side.
 
     Half of the narrowest stage, the stages being the NICs, the links up from leaves and those up from spines: a stage
@@ -23,10 +23,12 @@ def bisection_bps(fabric: Fabric, rate_bps: Mapping[str, float], leaves: int, po
     as evenly as it can be.
 
     `rate_bps` is the capacity of all cables by pair of tiers. Networks that are apart are cut each for itself, and the
-    sum counts.
+    sum counts. A custom network has no rule: None.
     """
     stages = [rate_bps.get("server-leaf", 0.0)]
     shape = fabric.plan.get("shape")
+    if shape == "custom":
+        return None
     if shape not in ("mesh", "torus") and leaves > networks:
         stages.append(rate_bps.get("leaf-spine", 0.0))
     if shape == "dragonfly-plus":

@@ -10,6 +10,7 @@ import math
 from eastwest.fabric.equipment import Equipment
 from eastwest.fabric.faceplate import Faceplate, faceplate
 from eastwest.fabric.lay import lay
+from eastwest.fabric.network import wire
 from eastwest.fabric.plan import TIERS, FabricError, FabricPlan, Shape, Tier, in_gbps
 from eastwest.fabric.shapes import (
     Switches,
@@ -37,18 +38,25 @@ SHAPE_TIERS: dict[Shape, tuple[int, ...]] = {
     "mesh": (1,),
     "torus": (1,),
     "dragonfly-plus": (2,),
+    "custom": (),
 }
 """Shapes by name, each with the numbers of tiers that it can have."""
 
 
 def build(plan: FabricPlan) -> Fabric:
-    """The fabric that a plan asks for; `FabricError` names the entry at fault where it cannot be built."""
+    """The fabric that a plan asks for; `FabricError` names the entry at fault where it cannot be built.
+
+    Raises `MistakesError` with what is wrong in the network file of a custom one.
+    """
     _check_tiers(plan)
     _check_counts(plan)
     _check_server(plan)
     _check_planes(plan)
     _check_rates(plan)
     _check_technology(plan)
+    if plan.network is not None:
+        wiring, equipment = wire(plan, plan.network)
+        return lay(plan, wiring, equipment)
     plates = {tier: _faceplate(plan, tier) for tier in _tiers_that_may_be_needed(plan)}
     wiring = in_planes(_wire(plan, plates), plan.planes)
     if plan.ratio("spine") != 1.0 and not any(cables.lower == "spine" for cables in wiring.cables):
@@ -89,6 +97,8 @@ def _wire(plan: FabricPlan, plates: dict[Tier, Faceplate]) -> Wiring:
 
 
 def _tiers_that_may_be_needed(plan: FabricPlan) -> tuple[Tier, ...]:
+    if plan.shape == "custom":
+        return ()
     most = max(SHAPE_TIERS[plan.shape]) if plan.tiers is None else plan.tiers
     return TIERS[:most]
 
@@ -196,6 +206,8 @@ def _check_tiers(plan: FabricPlan) -> None:
     if plan.shape not in SHAPE_TIERS:
         raise FabricError("shape", f"there is no shape {plan.shape!r}; there are {', '.join(SHAPE_TIERS)}")
     tiers = SHAPE_TIERS[plan.shape]
+    if (plan.shape == "custom") != (plan.network is not None):
+        raise FabricError("network", "a custom fabric, and no other, has a network file")
     if plan.tiers is not None and plan.tiers not in tiers:
         can = " or ".join(str(number) for number in tiers)
         others = " or ".join(shape for shape, has in SHAPE_TIERS.items() if plan.tiers in has)

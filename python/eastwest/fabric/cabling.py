@@ -68,22 +68,27 @@ def cable(plan: FabricPlan, wiring: Wiring, nic_nodes: Numbers, placed: Mapping[
 
 def _to_servers(plan: FabricPlan, wiring: Wiring, nic_nodes: Numbers, leaf: _Taken) -> Cabled:
     leaf_of_port = wiring.leaf_of_port.reshape(-1).astype(np.int64)
+    port_a = np.flatnonzero(leaf_of_port >= 0)
+    joined, details = leaf_of_port[port_a], wiring.server_cables
     return Cabled(
         tiers="server-leaf",
         below="nic",
         above="leaf",
-        port_a=np.arange(len(leaf_of_port)),
-        port_b=leaf.next_down(leaf_of_port),
-        node_a=np.repeat(nic_nodes, plan.planes),
-        node_b=leaf.placed.first_node + leaf_of_port,
-        rate_bps=np.full(len(leaf_of_port), plan.port_bps),
-        length_m=np.full(len(leaf_of_port), plan.cable_length_m("server-leaf")),
+        port_a=port_a,
+        port_b=leaf.next_down(joined) if details is None else leaf.placed.first_port[joined] + details.ports[1],
+        node_a=nic_nodes[port_a // plan.planes],
+        node_b=leaf.placed.first_node + joined,
+        rate_bps=np.full(len(joined), plan.port_bps) if details is None else details.rate_bps,
+        length_m=np.full(len(joined), plan.cable_length_m("server-leaf")) if details is None else details.length_m,
     )
 
 
 def _between_switches(plan: FabricPlan, cables: Cables, low: _Taken, high: _Taken) -> Cabled:
     a, b = cables.ends.astype(np.int64)
-    if low is high:
+    details = cables.details
+    if details is not None:
+        port_a, port_b = low.placed.first_port[a] + details.ports[0], high.placed.first_port[b] + details.ports[1]
+    elif low is high:
         # Both ends of a cable within a tier face across: cable by cable, so that each switch's follow one another.
         port_a, port_b = low.next_up(np.stack([a, b], axis=1).reshape(-1)).reshape(-1, 2).T
     else:
@@ -96,8 +101,8 @@ def _between_switches(plan: FabricPlan, cables: Cables, low: _Taken, high: _Take
         port_b=port_b,
         node_a=low.placed.first_node + a,
         node_b=high.placed.first_node + b,
-        rate_bps=np.full(len(a), plan.between_switches_bps),
-        length_m=np.full(len(a), plan.cable_length_m(cables.tiers)),
+        rate_bps=np.full(len(a), plan.between_switches_bps) if details is None else details.rate_bps,
+        length_m=np.full(len(a), plan.cable_length_m(cables.tiers)) if details is None else details.length_m,
     )
 
 

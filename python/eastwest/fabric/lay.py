@@ -74,8 +74,8 @@ def _nodes(plan: FabricPlan, wiring: Wiring, block: Inside, placed: Mapping[Tier
             "plane": pl.repeat(-1, plan.servers * block.nodes, eager=True, dtype=pl.Int32),
         }
     )
-    wide = len(str(plan.servers - 1))
-    of_server = pl.format("server-{}/{}", pl.col("server").cast(pl.String).str.zfill(wide), pl.col("kind"))
+    names = "server-" + _padded(servers) if wiring.server_names is None else pl.Series(wiring.server_names)
+    of_server = pl.format("{}/{}", pl.lit(names.gather(np.repeat(servers, block.nodes))), pl.col("kind"))
     numbered = pl.format("{}-{}", of_server, "index")
     frames = [
         inner.with_columns(pl.when(pl.col("kind") == "nvswitch").then(of_server).otherwise(numbered).alias("name"))
@@ -103,13 +103,10 @@ def _nvswitch_nodes(plan: FabricPlan, block: Inside) -> pl.DataFrame:
 
 
 def _switch_nodes(placed: Placed) -> pl.DataFrame:
-    """Switches named by where they stand: "leaf-u0-r3", "leaf-017", "spine-p2-05", "spine-r3-05", "core-g07-1".
-
-    Where there are planes, theirs comes first: "plane-2/leaf-017".
-    """
     count, of = len(placed.switches), placed.switches
-    frame = pl.DataFrame(
+    return pl.DataFrame(
         {
+            "name": _switch_names(placed) if of.names is None else pl.Series(of.names),
             "kind": pl.repeat("switch", count, eager=True),
             "tier": pl.repeat(placed.tier, count, eager=True),
             "device": pl.Series([device.name for device in placed.equipment.devices]).gather(placed.equipment.kind_of),
@@ -121,6 +118,14 @@ def _switch_nodes(placed: Placed) -> pl.DataFrame:
             "plane": of.plane,
         }
     )
+
+
+def _switch_names(placed: Placed) -> pl.Series:
+    """Switches named by where they stand: "leaf-u0-r3", "leaf-017", "spine-p2-05", "spine-r3-05", "core-g07-1".
+
+    Where there are planes, theirs comes first: "plane-2/leaf-017".
+    """
+    count, of = len(placed.switches), placed.switches
     places: dict[str, NDArray[np.int32] | Numbers] = {"r": of.rail}
     if placed.tier == "leaf":
         places = {"u": of.unit, **places}
@@ -134,11 +139,9 @@ def _switch_nodes(placed: Placed) -> pl.DataFrame:
     known = {letter: numbers for letter, numbers in places.items() if numbers[0] >= 0} or {"": number}
     stands = [pl.lit(letter) + _padded(numbers) for letter, numbers in known.items()]
     name = pl.concat_str(pl.lit(placed.tier), *stands, separator="-")
-    if of.names is not None:
-        name = pl.lit(pl.Series(of.names))
     if has_planes:
         name = pl.format("plane-{}/{}", _padded(of.plane), name)
-    return frame.with_columns(name.alias("name"))
+    return pl.select(name).to_series()
 
 
 def _padded(numbers: NDArray[np.int32] | Numbers) -> pl.Series:
@@ -147,12 +150,15 @@ def _padded(numbers: NDArray[np.int32] | Numbers) -> pl.Series:
 
 def _ports(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed], cabled: list[Cabled]) -> pl.DataFrame:
     nics, planes = plan.servers * plan.server.nics, plan.planes
+    # The ports of a NIC run at one rate, that of its cables.
+    nic_bps = np.full(nics, plan.port_bps)
+    nic_bps[cabled[0].port_a // planes] = cabled[0].rate_bps
     columns: list[tuple[NDArray[Any], ...]] = [
         (
             np.repeat(_nic_nodes(plan, block), planes),
             np.tile(np.arange(planes), nics),
             np.repeat(np.arange(nics), planes),
-            np.full(nics * planes, plan.port_bps),
+            np.repeat(nic_bps, planes),
         )
     ]
     for tier in placed.values():

@@ -9,16 +9,27 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from eastwest.catalog.entries import LinkLayer, Nic, Server, Switch
 from eastwest.errors import InputError
 
+if TYPE_CHECKING:
+    from eastwest.fabric.network.values import NetworkFile
+
 Shape = Literal[
-    "single-switch", "leaf-spine", "fat-tree", "rail-optimized", "rail-only", "mesh", "torus", "dragonfly-plus"
+    "single-switch",
+    "leaf-spine",
+    "fat-tree",
+    "rail-optimized",
+    "rail-only",
+    "mesh",
+    "torus",
+    "dragonfly-plus",
+    "custom",
 ]
 Tier = Literal["leaf", "spine", "core"]
-TierPair = Literal["server-leaf", "leaf-leaf", "leaf-spine", "spine-spine", "spine-core"]
+TierPair = Literal["server-leaf", "leaf-leaf", "leaf-spine", "leaf-core", "spine-spine", "spine-core", "core-core"]
 
 TIERS: tuple[Tier, ...] = ("leaf", "spine", "core")
 TIER_PAIRS: tuple[TierPair, ...] = get_args(TierPair)
@@ -27,8 +38,10 @@ CABLE_LENGTHS_M: Mapping[TierPair, float] = {
     "server-leaf": 5.0,
     "leaf-leaf": 30.0,
     "leaf-spine": 30.0,
+    "leaf-core": 100.0,
     "spine-spine": 100.0,
     "spine-core": 100.0,
+    "core-core": 100.0,
 }
 """Assumed where a plan says nothing: within a row of racks, across a hall, between halls."""
 
@@ -38,8 +51,8 @@ class FabricError(InputError):
 
     `field` names the entry at fault: "shape", "servers", "server", "nic", "link", "uplink", "technology", "switch",
     "breakout", "planes", "servers_per_unit", "servers_per_pod", "tiers", "oversubscription", "groups", "dims",
-    "links_per_pair", "cables", or "folder" when reading and writing. `message` says what was needed, what there is, and
-    how to mend it.
+    "links_per_pair", "network", "cables", or "folder" when reading and writing. `message` says what was needed, what
+    there is, and how to mend it.
     """
 
     def __init__(self, field: str, message: str) -> None:
@@ -62,7 +75,8 @@ class FabricPlan:
     of the "leaf" and the "spine", 1 where it has no entry.
 
     `groups` are those of a dragonfly-plus, `dims` the switches along each dimension of a torus, and `links_per_pair`
-    the parallel cables between two leaves of a mesh, two neighbours of a torus, or two groups.
+    the parallel cables between two leaves of a mesh, two neighbours of a torus, or two groups. `network` holds the
+    nodes and cables of a custom fabric, of which `switches` and `breakout` say nothing.
     """
 
     name: str
@@ -83,6 +97,7 @@ class FabricPlan:
     groups: int | None = None
     dims: tuple[int, ...] | None = None
     links_per_pair: int | None = None
+    network: NetworkFile | None = None
     cable_lengths_m: Mapping[TierPair, float] = field(default_factory=dict)
 
     def switch(self, tier: Tier) -> Switch:

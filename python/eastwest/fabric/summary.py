@@ -27,12 +27,12 @@ def summary(fabric: Fabric) -> dict[str, Any]:
     `nvlink_domains`, groups of GPUs that reach each other over NVLink; `planes`, 1 where NICs have one port;
     `networks`, groups of switches that no cable joins with each other, such as the rails of a rail-only fabric.
 
-    `bisection_bps` is the capacity, one direction, of the worst cut that leaves half of the NICs on either side: see
-    `bisection_bps`.
+    `bisection_bps` is the capacity, one direction, of the worst cut that leaves half of the NICs on either side, by the
+    rule of the shape (`bisection`); None for a custom network, which has none.
 
     `oversubscription` is capacity down over capacity up, counting links that are cabled: of the "leaf", of the
     "spine" (None where there is nothing above; a dragonfly-plus' global links count as up) and "overall", all NICs over
-    twice the bisection, 1 at the least.
+    twice the bisection, 1 at the least, None where that is not known.
     Spare ports make a ratio below that which was asked for.
     """
     switches = _count(fabric.nodes.filter(pl.col("kind") == "switch"), "tier", TIERS)

@@ -37,17 +37,23 @@ def inventory(summary: dict[str, Any]) -> RenderableType:
         Text(),
         cables,
         Text(),
-        Text(f"Bisection: {rate(summary['bisection_bps'])} in one direction."),
+        Text(_bisection(summary["bisection_bps"])),
         Text(f"As built: {built(summary)}."),
     )
+
+
+def _bisection(bps: float | None) -> str:
+    return "Bisection: not known of a custom network." if bps is None else f"Bisection: {rate(bps)} in one direction."
 
 
 def built(summary: dict[str, Any]) -> str:
     """Say how oversubscribed a fabric is, and where, from the counted links: `4:1 oversubscribed at the leaf`."""
     ratios = summary["oversubscription"]
-    if (ratios["overall"] or 1.0) <= 1.0:
+    if summary["bisection_bps"] is not None and (ratios["overall"] or 1.0) <= 1.0:
         return "non-blocking"
     narrow = [f"{ratios[tier]:.3g}:1 at the {tier}" for tier in ("leaf", "spine") if (ratios[tier] or 1.0) > 1.0]
+    if not narrow and ratios["overall"] is None:
+        return "no tier oversubscribed"
     return f"oversubscribed {', '.join(narrow) or format(ratios['overall'], '.3g') + ':1'}"
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import ConfigDict, Field, Strict, WithJsonSchema, field_validator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, Strict, WithJsonSchema, field_validator, model_validator
 from pydantic_core.core_schema import ValidationInfo
 
 from eastwest.catalog import Technology
@@ -23,6 +24,7 @@ from eastwest.spec.values import (
     RatioByTier,
     ServerName,
     Size,
+    Surroundings,
     SwitchByTier,
     refuse,
 )
@@ -41,16 +43,27 @@ an entropy value of its own, which picks its path.
 """
 
 _BALANCING_SCHEMA = WithJsonSchema({"enum": ["default", *get_args(Balancing)]})
-_OF_OTHER_SHAPES = ("groups", "dims", "links_per_pair")
+_OF_OTHER_SHAPES = ("groups", "dims", "links_per_pair", "network")
 _NOT_FOR_ONE_TIER = ("uplink", "servers_per_pod", "oversubscription")
 _MEANINGLESS: dict[str, tuple[str, ...]] = {
     "single-switch": (*_NOT_FOR_ONE_TIER, "servers_per_unit", "tiers", *_OF_OTHER_SHAPES),
-    "mesh": ("servers_per_pod", "tiers", "oversubscription", "groups", "dims"),
-    "torus": ("servers_per_unit", "servers_per_pod", "tiers", "oversubscription", "groups"),
-    "dragonfly-plus": ("servers_per_pod", "tiers", "dims"),
+    "mesh": ("servers_per_pod", "tiers", "oversubscription", "groups", "dims", "network"),
+    "torus": ("servers_per_unit", "servers_per_pod", "tiers", "oversubscription", "groups", "network"),
+    "dragonfly-plus": ("servers_per_pod", "tiers", "dims", "network"),
+    "custom": (
+        "switch",
+        "breakout",
+        "servers_per_unit",
+        "servers_per_pod",
+        "tiers",
+        "oversubscription",
+        "groups",
+        "dims",
+        "links_per_pair",
+    ),
 }
-_NEEDED = {"torus": "dims", "dragonfly-plus": "groups"}
-"""What a shape cannot be built without, beside what every fabric states."""
+_NEEDED = {"torus": ("switch", "dims"), "dragonfly-plus": ("switch", "groups"), "custom": ("network",)}
+"""What a shape cannot be built without; others need a switch."""
 
 
 def meaningless(shape: Any, tiers: Any) -> tuple[str, ...]:
@@ -58,6 +71,32 @@ def meaningless(shape: Any, tiers: Any) -> tuple[str, ...]:
     if not isinstance(shape, str):  # as its own entry has it, which may state neither, or nonsense
         return _NOT_FOR_ONE_TIER if tiers == 1 else ()
     return _MEANINGLESS.get(shape, (*_OF_OTHER_SHAPES, *(_NOT_FOR_ONE_TIER if tiers == 1 else ())))
+
+
+def _network(written: Any, info: ValidationInfo) -> Path:
+    if not isinstance(written, str):
+        raise refuse(f"{written!r} is no name of a file")
+    around = info.context
+    if not isinstance(around, Surroundings) or around.folder is None:
+        raise refuse("a network in a file needs a study in a folder")
+    try:
+        path = (around.folder / written).resolve()
+        is_inside = path.is_relative_to(around.folder.resolve())
+        is_there = path.exists()
+    except (OSError, ValueError):
+        raise refuse(f"{written!r} is no usable file name") from None
+    if not is_inside:
+        raise refuse(f"{written!r} is outside the study's folder")
+    if not is_there:
+        raise refuse(f"there is no file or folder {written!r}")
+    return around.folder / written
+
+
+NetworkPath = Annotated[
+    Path,
+    BeforeValidator(_network),
+    WithJsonSchema({"type": "string", "description": "A file or folder beside the study."}),
+]
 
 
 class Cluster(Entry):
@@ -93,7 +132,7 @@ class Fabric(Entry):
     """Rate of a NIC; with planes, of all its ports together."""
     uplink: Rate | None = None
     """Rate of links between switches; as a NIC's port where left out."""
-    switch: SwitchByTier
+    switch: SwitchByTier = Field(default_factory=dict)
     """Switch from the catalogue, for every tier or for each."""
     nic: NicName | None = None
     """NIC from the catalogue, in place of the cluster's."""
@@ -118,6 +157,8 @@ class Fabric(Entry):
     """Switches along each of the two or three dimensions of a torus."""
     links_per_pair: Count | None = None
     """Parallel cables between two leaves of a mesh, two neighbours of a torus or two groups of a dragonfly-plus."""
+    network: NetworkPath | None = None
+    """File beside the study, or folder of nodes.csv and cables.csv, with the nodes and cables of a custom network."""
     balancing: Annotated[Balancing, _BALANCING_SCHEMA] = Field(default="default", validate_default=True)
     """How packets choose among equal paths: by a hash of their flow (ecmp), each on its own over all paths (spray), by
     the least load (adaptive), or as fixed tables say (pinned). The technology's habit where left out."""
@@ -149,7 +190,7 @@ class Fabric(Entry):
         for name in meaningless(self.shape, self.tiers):
             if getattr(self, name):
                 raise refuse(f"{name} has no meaning {what}", at=name)
-        needed = _NEEDED.get(self.shape)
-        if needed is not None and getattr(self, needed) is None:
-            raise refuse(f"the shape {self.shape} needs {needed!r}", at="shape")
+        for needed in _NEEDED.get(self.shape, ("switch",)):
+            if not getattr(self, needed):
+                raise refuse(f"the shape {self.shape} needs {needed!r}", at="shape")
         return self

@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eastwest import fabric as fabrics
-from eastwest.document import Place
+from eastwest.document import MistakesError, Place
 from eastwest.engine import Carriage
 from eastwest.errors import InputError
 from eastwest.fabric import Fabric, FabricError, FabricPlan, Failure, FailureError
-from eastwest.spec import Study
+from eastwest.spec import Study, StudyError
 from eastwest.units import format_rate
 
 
 def plan(study: Study, name: str, cluster: str) -> FabricPlan:
-    """What `eastwest.fabric` is asked to build for one fabric of the study, joined to one of its clusters."""
+    """What `eastwest.fabric` is asked to build for one fabric of the study, joined to one of its clusters.
+
+    Raises:
+        StudyError: its network file cannot be read, with every mistake in it.
+    """
     asked, catalog = study.fabrics[name], study.catalog_entries()
+    try:
+        network = None if asked.network is None else fabrics.read_network(asked.network, catalog)
+    except MistakesError as error:
+        raise StudyError(error.mistakes) from None
     return FabricPlan(
         name=study.base("fabrics", name),
         shape=asked.shape,
@@ -35,6 +43,7 @@ def plan(study: Study, name: str, cluster: str) -> FabricPlan:
         groups=asked.groups,
         dims=asked.dims,
         links_per_pair=asked.links_per_pair,
+        network=network,
         cable_lengths_m=asked.cables,
     )
 
@@ -59,6 +68,8 @@ def build(study: Study, name: str, cluster: str, failed: Sequence[Failure]) -> F
     except FabricError as error:
         at = ("clusters", cluster) if error.field in ("servers", "server") else ("fabrics", name)
         raise study.error_at((*at, error.field), f"fabric {called!r} cannot be built: {error.message}") from None
+    except MistakesError as error:
+        raise StudyError(error.mistakes) from None
 
 
 def build_fabric(study: Study, name: str, cluster: str | None = None) -> Fabric:

@@ -9,10 +9,11 @@ from eastwest.fabric.shapes.rail_only import rail_only
 from eastwest.fabric.shapes.rail_optimized import rail_optimized
 from eastwest.fabric.shapes.single_switch import single_switch
 from eastwest.fabric.shapes.torus import torus
-from eastwest.fabric.shapes.wiring import Cables, Switches, Wiring
+from eastwest.fabric.shapes.wiring import Cables, Details, Switches, Wiring, pair_of, switches
 
 __all__ = [
     "Cables",
+    "Details",
     "Switches",
     "Wiring",
     "dragonfly_plus",
@@ -20,8 +21,10 @@ __all__ = [
     "in_planes",
     "leaf_spine",
     "mesh",
+    "pair_of",
     "rail_only",
     "rail_optimized",
     "single_switch",
+    "switches",
     "torus",
 ]

@@ -37,7 +37,9 @@ def _switches(one: Switches, planes: int) -> Switches:
         plane=np.repeat(np.arange(planes, dtype=np.int32), len(one)),
         down=one.down,
         up=one.up,
-        names=None if one.names is None else one.names * planes,
+        names=None
+        if one.names is None
+        else tuple(f"plane-{plane}/{name}" for plane in range(planes) for name in one.names),
     )
 
 

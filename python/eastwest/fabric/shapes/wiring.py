@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,29 +54,48 @@ def switches(count: int, down: int, up: int, **places: Indices) -> Switches:
 
 
 @dataclass(frozen=True)
+class Details:
+    """What a wiring says of each of some cables itself, in place of what the plan says of all.
+
+    `ports` has shape (2, cables): numbers of the ports at the lower and the upper end, of a server counted over the
+    ports of all its NICs. Rates and lengths have one entry a cable.
+    """
+
+    ports: NDArray[np.int64]
+    rate_bps: NDArray[np.float64]
+    length_m: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
 class Cables:
     """Cables between two tiers of switches, `lower` nearer to the servers, or within one tier.
 
     `ends` has shape (2, cables): the switch of `lower` and that of `upper`. Ports are taken in order: those down behind
-    the servers', those up, or across within a tier, behind the cables of earlier entries.
+    the servers', those up, or across within a tier, behind the cables of earlier entries; `details` say otherwise.
     """
 
     lower: Tier
     upper: Tier
     ends: Indices
+    details: Details | None = None
 
     @property
     def tiers(self) -> TierPair:
         """The pair of tiers, as cables are called: "leaf-spine"."""
-        return cast(TierPair, f"{self.lower}-{self.upper}")
+        return pair_of(self.lower, self.upper)
+
+
+def pair_of(lower: Tier | Literal["server"], upper: Tier) -> TierPair:
+    """Two tiers, the lower first, as cables between them are called: "leaf-spine"."""
+    return cast(TierPair, f"{lower}-{upper}")
 
 
 @dataclass(frozen=True)
 class Wiring:
     """Where servers and switches stand and which of them are joined.
 
-    `leaf_of_port` has shape (servers, NICs of a server, ports of a NIC), one port a plane. `tiers` are in order from
-    the servers up.
+    `leaf_of_port` has shape (servers, NICs of a server, ports of a NIC), one port a plane, -1 where it has no cable;
+    `server_cables` are details of those that have, in this order. `tiers` are in order from the servers up.
     """
 
     unit_of_server: Indices
@@ -84,3 +103,5 @@ class Wiring:
     leaf_of_port: Indices
     tiers: Mapping[Tier, Switches]
     cables: tuple[Cables, ...] = ()
+    server_names: tuple[str, ...] | None = None
+    server_cables: Details | None = None
