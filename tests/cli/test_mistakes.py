@@ -87,7 +87,7 @@ def test_a_matrix_with_a_word_in_it_is_told_by_row_and_column(eastwest: Command,
 LARGE = """\
 name: large
 clusters: {all: {server: hgx-h100, servers: 512}}
-fabrics: {tree: {shape: fat-tree, technology: infiniband, link: 400 Gb/s, switch: qm9700}}
+fabrics: {tree: {shape: fat-tree, technology: infiniband, link: 400 Gb/s, switch: qm9700, balancing: pinned}}
 workloads: {job: {kind: operations, operations: [{name: experts, collective: all-to-all, bytes: 1 GB}]}}
 """
 
@@ -99,3 +99,4 @@ def test_a_collective_that_memory_cannot_hold_is_refused_before_it_is_tried(east
     # 4,096 x 4,095 connections of 8 hops
     assert "workload 'job': operation 'experts': its connections have about 134 million hops" in said.err
     assert "take smaller groups" in said.err
+    assert "or sprayed traffic" in said.err

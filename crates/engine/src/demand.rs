@@ -62,6 +62,35 @@ impl Demands {
         self.latency.push(latency);
     }
 
+    /// Takes all demands out.
+    pub fn clear(&mut self) {
+        self.start.truncate(1);
+        self.resource.clear();
+        self.coefficient.clear();
+        for of_demand in [&mut self.weight, &mut self.cap, &mut self.work] {
+            of_demand.clear();
+        }
+        self.latency.clear();
+    }
+
+    /// Appends all of others.
+    pub fn append(&mut self, others: &Self) {
+        let before = self.resource.len();
+        self.start.extend(others.start[1..].iter().map(|start| before + start));
+        self.resource.extend(&others.resource);
+        self.coefficient.extend(&others.coefficient);
+        self.weight.extend(&others.weight);
+        self.cap.extend(&others.cap);
+        self.work.extend(&others.work);
+        self.latency.extend(&others.latency);
+    }
+
+    /// Whether two demands are the same in all, entries in the same order.
+    pub fn are_equal(&self, a: usize, b: usize) -> bool {
+        let traits = |demand: usize| (self.weight[demand], self.cap[demand], self.work[demand], self.latency[demand]);
+        a == b || (traits(a) == traits(b) && self.row(a) == self.row(b))
+    }
+
     /// Resources and coefficients of one demand.
     pub fn row(&self, demand: usize) -> (&[u32], &[f64]) {
         let range = self.start[demand]..self.start[demand + 1];

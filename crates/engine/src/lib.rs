@@ -12,6 +12,7 @@ pub mod outcome;
 pub mod program;
 pub mod routing;
 pub mod schedule;
+mod symmetry;
 
 pub use error::{Error, Result};
 

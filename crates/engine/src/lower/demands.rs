@@ -83,9 +83,20 @@ impl<'r> Lowering<'r> {
         }
         let (mut strand, mut demands) = (Strand::default(), Demands::default());
         direct::pair(&mut strand, Edge::ranks(from, to, bytes), 1);
-        self.strands.shared_for = f64::NAN;
-        let bytes = self.strands.push(self.router, self.gpu, carriage, &Overheads::NONE, &strand, &mut demands)?;
+        let bytes = self.append(&strand, carriage, &Overheads::NONE, &mut demands)?;
         Ok(vec![Phase { demands: Arc::new(demands), bytes }])
+    }
+
+    /// Appends the demand of one strand; gives the bytes of its edges.
+    pub(super) fn append(
+        &mut self,
+        strand: &Strand,
+        carriage: &Carriage,
+        overheads: &Overheads,
+        demands: &mut Demands,
+    ) -> Result<f64> {
+        self.strands.shared_for = f64::NAN;
+        self.strands.push(self.router, self.gpu, carriage, overheads, strand, demands)
     }
 }
 

@@ -43,8 +43,10 @@ mod ring;
 mod servers;
 mod strand;
 mod tree;
+mod uniform;
 
 pub use check::{check, check_carriage, kinds};
 pub use chunks::{ChunkGraph, Lane, WINDOW, chunks};
 pub use demands::{Lowering, Phase, demands, stream};
-pub use strand::End;
+pub use strand::{End, hops};
+pub(crate) use uniform::Uniform;

@@ -130,6 +130,19 @@ impl Strand {
 /// Receives strands with the phase that each belongs to, phases in order.
 pub(super) type Emit<'a> = dyn FnMut(usize, &Strand) -> Result<()> + 'a;
 
+/// Hops that the connections of a collective of one group have, in about: six at the ends, and two for each flow between
+/// leaves.
+pub fn hops(collective: &Collective, ranks: usize) -> f64 {
+    let flows = f64::from(collective.carriage.qps) * f64::from(collective.channels);
+    let ranks = ranks as f64;
+    match (collective.algorithm, collective.kind) {
+        (Algorithm::Direct, Kind::Broadcast | Kind::Reduce) => ranks * (6.0 + 2.0 * flows),
+        (Algorithm::Direct | Algorithm::Pxn, _) => ranks * (ranks - 1.0) * (6.0 + 2.0 * flows),
+        (Algorithm::HalvingDoubling | Algorithm::Bruck, _) => 2.0 * ranks * ranks.log2() * (6.0 + 2.0 * flows),
+        _ => ranks * (6.0 * f64::from(collective.channels) + 2.0 * flows),
+    }
+}
+
 /// Describes a collective of one group, strand by strand; emits none where there is nothing to send.
 ///
 /// # Errors

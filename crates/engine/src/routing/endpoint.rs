@@ -16,9 +16,9 @@ use crate::{Error, Result};
 pub(super) struct Card {
     pub nic: u32,
     /// Links from the GPU to PCIe and to the NIC.
-    up: [u32; 2],
+    pub up: [u32; 2],
     /// Links from the NIC to PCIe and to the GPU.
-    down: [u32; 2],
+    pub down: [u32; 2],
     /// Its ports, in link order.
     pub ports: Range<usize>,
     pub home: u32,
@@ -205,6 +205,11 @@ impl Endpoints {
     /// The NVLink domain of a GPU and its place there.
     pub fn domain(&self, node: u32) -> Result<(u32, u32)> {
         self.gpu(node).map(|gpu| (gpu.domain, gpu.local_index))
+    }
+
+    /// A GPU's NICs.
+    pub fn cards(&self, node: u32) -> Result<&[Card]> {
+        self.gpu(node).map(|gpu| &self.cards[gpu.cards.clone()])
     }
 
     /// The way of a connection between two different GPUs: over NVLink inside a domain, else over a PCIe node that both

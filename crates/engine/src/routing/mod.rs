@@ -5,6 +5,7 @@
 
 mod balance;
 mod endpoint;
+mod ends;
 mod field;
 mod hash;
 mod paths;
@@ -15,6 +16,7 @@ mod spread;
 mod topology;
 
 pub use balance::Balancing;
+pub(crate) use ends::{Exit, neighbourhoods};
 pub use resources::Resources;
 pub use router::Router;
 pub use topology::Topology;

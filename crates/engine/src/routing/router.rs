@@ -10,10 +10,10 @@ use crate::{Picoseconds, Result};
 /// Routes connections over a [`Topology`]. Cheap to make: a word for each switch.
 pub struct Router<'t> {
     topology: &'t Topology,
-    rule: Rule<'t>,
+    pub(super) rule: Rule<'t>,
 }
 
-enum Rule<'t> {
+pub(super) enum Rule<'t> {
     Hashed { switch_seeds: Vec<u64>, port_seed: u64 },
     Pinned,
     Spread(&'t Spread),

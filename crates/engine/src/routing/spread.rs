@@ -34,13 +34,13 @@ pub(super) struct Spread {
 }
 
 /// All shortest paths of a pair, taken together.
-struct Bundle {
+pub(super) struct Bundle {
     /// Ports at both ends that are used, each pair of them for an equal share.
-    lanes: Box<[(usize, usize)]>,
+    pub lanes: Box<[(usize, usize)]>,
     /// Fabric resources, each once.
-    legs: Box<[Leg]>,
+    pub legs: Box<[Leg]>,
     /// Latency of the longest of the paths.
-    latency: Picoseconds,
+    pub latency: Picoseconds,
 }
 
 impl Spread {
@@ -72,9 +72,8 @@ impl Spread {
 
     /// Appends the legs of a connection between two NICs that a path joins, and gives the latency of the longest path.
     pub fn connect(&self, topology: &Topology, from: &Card, to: &Card, legs: &mut Vec<Leg>) -> Picoseconds {
-        let Topology { graph, paths, endpoints, .. } = topology;
-        let bundle = self.pairs[from.home as usize * self.homes + to.home as usize]
-            .get_or_init(|| self.bundle(graph, paths, &endpoints.homes, from.home, to.home));
+        let Topology { graph, endpoints, .. } = topology;
+        let bundle = self.bundle_of(topology, from.home, to.home);
         let share = 1.0 / bundle.lanes.len() as f64;
         let mut ports = |links: &mut dyn Iterator<Item = u32>| {
             let first = legs.len();
@@ -89,6 +88,13 @@ impl Spread {
         let down = ports(&mut bundle.lanes.iter().map(|lane| endpoints.ports[to.ports.start + lane.1].down));
         legs.extend_from_slice(&bundle.legs);
         up + bundle.latency + down
+    }
+
+    /// All shortest paths between NICs of two homes.
+    pub fn bundle_of(&self, topology: &Topology, from: u32, to: u32) -> &Bundle {
+        let Topology { graph, paths, endpoints, .. } = topology;
+        self.pairs[from as usize * self.homes + to as usize]
+            .get_or_init(|| self.bundle(graph, paths, &endpoints.homes, from, to))
     }
 
     fn bundle(&self, graph: &Graph, paths: &Paths, homes: &[Home], from: u32, to: u32) -> Bundle {

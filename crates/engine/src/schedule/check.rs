@@ -1,7 +1,7 @@
 //! Programs that cannot run, told before they are started, with the operation and the cause.
 
 use crate::lower;
-use crate::program::{Algorithm, Collective, Kind, Mix, Program, Stream, Work};
+use crate::program::{Mix, Program, Stream, Work};
 use crate::routing::Topology;
 use crate::schedule::RunOptions;
 use crate::{Error, Result};
@@ -88,7 +88,7 @@ fn check_mix(topology: &Topology, program: &Program) -> Result<()> {
         lower::check_carriage(carriage)?;
     }
     let hops = |stream: &Stream| stream.to.len() as f64 * (6.0 + 2.0 * f64::from(stream.carriage.qps));
-    check_memory(background.iter().map(hops).sum())
+    check_hops(background.iter().map(hops).sum())
         .map_err(|cause| Error::Program(format!("background traffic: {cause}")))
 }
 
@@ -145,28 +145,31 @@ fn check_size(bytes: f64) -> std::result::Result<(), String> {
     Err(format!("its {bytes:e} bytes are more than {LARGEST_BYTES:e}"))
 }
 
-/// Hops that the connections of a collective have, in about: six at the ends, and two for each flow between leaves.
-fn hops(groups: &[Vec<u32>], collective: &Collective) -> f64 {
-    let flows = f64::from(collective.carriage.qps) * f64::from(collective.channels);
-    let of_group = |group: &Vec<u32>| {
-        let ranks = group.len() as f64;
-        match (collective.algorithm, collective.kind) {
-            (Algorithm::Direct, Kind::Broadcast) => ranks * (6.0 + 2.0 * flows),
-            (Algorithm::Direct | Algorithm::Pxn, _) => ranks * (ranks - 1.0) * (6.0 + 2.0 * flows),
-            (Algorithm::HalvingDoubling | Algorithm::Bruck, _) => 2.0 * ranks * ranks.log2() * (6.0 + 2.0 * flows),
-            _ => ranks * (6.0 * f64::from(collective.channels) + 2.0 * flows),
-        }
-    };
-    groups.iter().map(of_group).sum()
+/// Whether there is memory for all connections of each operation.
+///
+/// # Errors
+/// [`Error::Program`] otherwise.
+pub(super) fn check_memory(program: &Program) -> Result<()> {
+    program.ops.iter().enumerate().try_for_each(|(index, op)| {
+        let hops = match &op.work {
+            Work::Compute { .. } => 0.0,
+            Work::Collective { groups, collective } => {
+                groups.iter().map(|group| lower::hops(collective, group.len())).sum()
+            }
+            Work::SendRecv { pairs, carriage, .. } => pairs.len() as f64 * (6.0 + 2.0 * f64::from(carriage.qps)),
+        };
+        check_hops(hops).or_else(|cause| wrong(index, cause))
+    })
 }
 
-fn check_memory(hops: f64) -> std::result::Result<(), String> {
+fn check_hops(hops: f64) -> std::result::Result<(), String> {
     if hops <= MOST_HOPS {
         return Ok(());
     }
     Err(format!(
         "its connections have about {:.0} million hops, which would take some {:.0} GB of memory; {:.0} million are \
-         possible: take smaller groups, or fewer channels or queue pairs",
+         possible: take smaller groups, fewer channels or queue pairs, or sprayed traffic, of which what is alike is \
+         computed once",
         hops / 1e6,
         hops * 60.0 / 1e9,
         MOST_HOPS / 1e6
@@ -198,7 +201,6 @@ fn check_work(work: &Work, seen: &mut Seen) -> std::result::Result<(), String> {
                     }
                 }
             }
-            check_memory(hops(groups, collective))?;
             check_size(collective.bytes)?;
             collective.matrix.iter().flatten().try_for_each(|&bytes| check_size(bytes))?;
         }
@@ -208,7 +210,6 @@ fn check_work(work: &Work, seen: &mut Seen) -> std::result::Result<(), String> {
                 return Err(format!("its messages have {bytes} bytes"));
             }
             check_size(*bytes)?;
-            check_memory(pairs.len() as f64 * (6.0 + 2.0 * f64::from(carriage.qps)))?;
             for &(from, to) in pairs {
                 seen.meet(from)?;
                 seen.meet(to)?;

@@ -79,25 +79,31 @@ impl Ledger {
                 return Err(Error::Internal(format!("resource {resource} carried {carried} bytes of {due}")));
             }
             let most = capacity[resource] * (seconds * (1.0 + ROUNDING) + slack);
-            if carried > most {
+            if carried > most + rounding {
                 return Err(Error::Internal(format!("resource {resource} carried {carried} bytes, {most} at most")));
             }
         }
         Ok(())
     }
 
-    /// Writes the part of `links` links in an outcome.
-    pub fn write(&self, links: usize, resources: &Resources, carried: &[f64], limiting: &[f64], outcome: &mut Outcome) {
-        outcome.link_bytes = vec![0.0; links];
-        outcome.link_flows = vec![0.0; links];
-        outcome.link_limiting = vec![0.0; links];
-        for resource in 0..self.flows.len() {
-            let links = resources.links(resource as u32);
-            for &link in links {
-                outcome.link_bytes[link as usize] = carried[resource] / links.len() as f64;
-                outcome.link_flows[link as usize] = self.flows[resource] / links.len() as f64;
-                outcome.link_limiting[link as usize] = limiting[resource] / links.len() as f64;
-            }
+    /// Most flows that one operation put on each resource.
+    pub fn into_flows(self) -> Vec<f64> {
+        self.flows
+    }
+}
+
+/// Writes the part of `links` links in an outcome: bytes carried, most flows and seconds of limiting, by resource.
+pub(super) fn write(links: usize, resources: &Resources, of_resource: [&[f64]; 3], outcome: &mut Outcome) {
+    let [carried, flows, limiting] = of_resource;
+    outcome.link_bytes = vec![0.0; links];
+    outcome.link_flows = vec![0.0; links];
+    outcome.link_limiting = vec![0.0; links];
+    for resource in 0..resources.len() {
+        let links = resources.links(resource as u32);
+        for &link in links {
+            outcome.link_bytes[link as usize] = carried[resource] / links.len() as f64;
+            outcome.link_flows[link as usize] = flows[resource] / links.len() as f64;
+            outcome.link_limiting[link as usize] = limiting[resource] / links.len() as f64;
         }
     }
 }

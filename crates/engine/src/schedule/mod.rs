@@ -5,7 +5,8 @@
 //! while a communication of its rank moves data. Which rates result is the fluid solver's business, which way bytes go
 //! that of lowering and routing.
 //!
-//! Ranks that belong to the same groups in every operation do the same at the same times and are simulated once.
+//! Where traffic is sprayed, ranks, groups and transfers that are alike are simulated once (`symmetry`); elsewhere, ranks
+//! that belong to the same groups in every operation.
 //! Every run checks that each resource carried the bytes that the program puts there, and no more than it can.
 
 mod check;
@@ -66,8 +67,17 @@ impl RunOptions {
 /// settings that make no sense;
 /// [`Error::Unreachable`](crate::Error::Unreachable) where ranks that must talk have no path.
 pub fn run(topology: &Topology, program: &Program, options: &RunOptions, seed: u64) -> Result<Outcome> {
-    check::check_options(options)?;
-    let plan = plan::Plan::new(topology, program)?;
+    let stop = AtomicBool::new(false);
+    let plan = plan::Plan::new(topology, program, options, &stop)?;
+    Ok(run::run(topology, program, &plan, options, seed, &stop, None)?.0)
+}
+
+/// As [`run`], with every transfer computed by itself: what runs that take alike transfers together are held against.
+///
+/// # Errors
+/// As [`run`], and [`Error::Program`] where that takes too much memory.
+pub fn run_in_full(topology: &Topology, program: &Program, options: &RunOptions, seed: u64) -> Result<Outcome> {
+    let plan = plan::Plan::in_full(topology, program, options)?;
     Ok(run::run(topology, program, &plan, options, seed, &AtomicBool::new(false), None)?.0)
 }
 
@@ -92,12 +102,11 @@ pub fn record(
     record: Record,
     stop: &AtomicBool,
 ) -> Result<(Outcome, Timeline)> {
-    check::check_options(options)?;
     let links = topology.graph().links();
     if record.tiers.len() != links {
         return Err(Error::Program(format!("{links} links but {} tiers", record.tiers.len())));
     }
-    let plan = plan::Plan::new(topology, program)?;
+    let plan = plan::Plan::new(topology, program, options, stop)?;
     let (outcome, timeline) = run::run(topology, program, &plan, options, seed, stop, Some(record))?;
     Ok((outcome, timeline.unwrap_or_default()))
 }
@@ -114,8 +123,7 @@ pub fn run_seeds(
     seeds: &[u64],
     stop: &AtomicBool,
 ) -> Result<Vec<Outcome>> {
-    check::check_options(options)?;
-    let plan = plan::Plan::new(topology, program)?;
+    let plan = plan::Plan::new(topology, program, options, stop)?;
     let one = |&seed: &u64| run::run(topology, program, &plan, options, seed, stop, None);
     seeds.par_iter().map(|seed| Ok(one(seed)?.0)).collect()
 }

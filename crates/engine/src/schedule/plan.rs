@@ -2,11 +2,17 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use super::check::check;
+use super::RunOptions;
+use super::check::{check, check_memory, check_options};
 use crate::Result;
+use crate::demand::Demands;
+use crate::lower::Phase;
 use crate::program::{Program, Work};
-use crate::routing::Topology;
+use crate::routing::{Router, Topology};
+use crate::symmetry::{Parts, Symmetry};
 
 /// Rows of different lengths in one array.
 #[derive(Debug, Default)]
@@ -46,20 +52,19 @@ pub(super) struct Turn {
     pub class: u32,
 }
 
-/// One group's collective or one pair's message: what moves data once all its turns have come.
+/// One group's collective or one pair's message, or a class of these: what moves data once all its turns have come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Task {
     pub op: u32,
-    /// Index of the group or pair within the operation.
+    /// Index of the group or pair, or of their class, within the operation.
     pub part: u32,
     /// First task that moves the same data between the same ranks; itself, where there is none before.
     pub like: u32,
 }
 
 /// A program made ready to run.
-#[derive(Debug)]
 pub(super) struct Plan {
-    /// Class of each rank. Ranks of a class belong to the same groups in every operation; one in a pair is alone.
+    /// Class of each rank. Ranks of a class do the same at the same times.
     pub class_of: Vec<u32>,
     pub classes: usize,
     /// For each class: factor by which communication stretches its compute.
@@ -80,17 +85,42 @@ pub(super) struct Plan {
     pub uses: Vec<u32>,
     /// For each operation: its number of tasks.
     pub parts: Vec<u32>,
+    /// Classes of what is alike, where these are known.
+    pub symmetry: Option<Symmetry>,
 }
 
 impl Plan {
-    /// Checks a program and prepares it.
+    /// Checks a program and prepares it, taking together what is alike.
     ///
     /// # Errors
-    /// [`Error::Program`](crate::Error::Program) for one that cannot run.
-    pub fn new(topology: &Topology, program: &Program) -> Result<Self> {
+    /// [`crate::Error::Program`] for one that cannot run, or for options that make no sense;
+    /// [`crate::Error::Unreachable`] where ranks that must talk have no path;
+    /// [`crate::Error::Interrupted`] once `stop` is set.
+    pub fn new(topology: &Topology, program: &Program, options: &RunOptions, stop: &AtomicBool) -> Result<Self> {
+        check_options(options)?;
         check(topology, program)?;
-        let (class_of, first_rank) = classes(program);
         let like = alike(program);
+        // Where traffic is sprayed, seeds do not matter.
+        let router = Router::new(topology, options.balancing, options.per_switch_seeds, 0);
+        match Symmetry::find(&router, program, &like, stop)? {
+            Some(symmetry) => Ok(Self::of(program, &like, symmetry.rank_class.clone(), Some(symmetry))),
+            None => Self::in_full(topology, program, options),
+        }
+    }
+
+    /// Checks a program and prepares it, taking together only ranks that belong to the same groups throughout.
+    ///
+    /// # Errors
+    /// [`crate::Error::Program`] as [`new`](Self::new), or where there is not enough memory.
+    pub fn in_full(topology: &Topology, program: &Program, options: &RunOptions) -> Result<Self> {
+        check_options(options)?;
+        check(topology, program)?;
+        check_memory(program)?;
+        Ok(Self::of(program, &alike(program), classes(program), None))
+    }
+
+    fn of(program: &Program, like: &[u32], class_of: Vec<u32>, symmetry: Option<Symmetry>) -> Self {
+        let first_rank = first_ranks(&class_of);
         let mut plan = Self {
             classes: first_rank.len(),
             slowdown: first_rank.iter().map(|&rank| program.slowdown(rank)).collect(),
@@ -103,6 +133,7 @@ impl Plan {
             uses: vec![],
             parts: vec![],
             class_of,
+            symmetry,
         };
         let mut members: Vec<(u32, u32)> = Vec::new(); // (class, task) of the operation at hand
         let mut taken: Vec<(u32, u32)> = Vec::new(); // (turn, task)
@@ -114,7 +145,7 @@ impl Plan {
             turns_before.push(plan.turns.len());
             tasks_before.push(plan.tasks.len() as u32);
             members.clear();
-            plan.join(program, &first_rank, index, &mut members);
+            plan.join(program, &first_rank, index, like[index], &mut members);
             let parts = plan.parts[index];
             for part in 0..parts {
                 let like = tasks_before[like[index] as usize] + part;
@@ -123,6 +154,7 @@ impl Plan {
                 plan.uses[like as usize] += 1;
             }
             members.sort_unstable();
+            members.dedup();
             for same in members.chunk_by(|a, b| a.0 == b.0) {
                 let (class, turn) = (same[0].0, plan.turns.len() as u32);
                 plan.turns.push(Turn { op: index as u32, class });
@@ -146,15 +178,20 @@ impl Plan {
         plan.tasks_of = Rows::of(plan.turns.len(), &taken);
         taken.iter_mut().for_each(|pair| *pair = (pair.1, pair.0));
         plan.turns_of = Rows::of(plan.tasks.len(), &taken);
-        Ok(plan)
+        plan
     }
 
     /// Lists which classes take part in which tasks of an operation, numbering the tasks from those there are.
-    fn join(&mut self, program: &Program, first_rank: &[u32], op: usize, members: &mut Vec<(u32, u32)>) {
+    fn join(&mut self, program: &Program, first_rank: &[u32], op: usize, like: u32, members: &mut Vec<(u32, u32)>) {
         let next = self.tasks.len() as u32;
-        let class_of = &self.class_of;
+        let Self { class_of, symmetry, .. } = self;
+        let parts = symmetry.as_ref().and_then(|symmetry| symmetry.parts(like));
+        let task = |part: usize| next + parts.map_or(part as u32, |parts| parts.class_of[part]);
         let is_first = |rank: &&u32| first_rank[class_of[**rank as usize] as usize] == **rank;
-        self.parts.push(match &program.ops[op].work {
+        let join = |members: &mut Vec<_>, part: usize, ranks: &[u32]| {
+            members.extend(ranks.iter().filter(is_first).map(|&rank| (class_of[rank as usize], task(part))));
+        };
+        let listed = match &program.ops[op].work {
             Work::Compute { ranks: None, .. } => {
                 members.extend((0..self.classes as u32).map(|class| (class, COMPUTE)));
                 0
@@ -164,39 +201,83 @@ impl Plan {
                 0
             }
             Work::Collective { groups, .. } => {
-                for (part, group) in groups.iter().enumerate() {
-                    let firsts = group.iter().filter(is_first);
-                    members.extend(firsts.map(|&rank| (class_of[rank as usize], next + part as u32)));
-                }
-                groups.len() as u32
+                groups.iter().enumerate().for_each(|(part, group)| join(members, part, group));
+                groups.len()
             }
             Work::SendRecv { pairs, .. } => {
-                for (part, &(from, to)) in pairs.iter().enumerate() {
-                    members.extend([from, to].map(|rank| (class_of[rank as usize], next + part as u32)));
-                }
-                pairs.len() as u32
+                pairs.iter().enumerate().for_each(|(part, &(from, to))| join(members, part, &[from, to]));
+                pairs.len()
             }
-        });
+        };
+        self.parts.push(parts.map_or(listed, |parts| parts.phases.len()) as u32);
+    }
+
+    /// What a task puts on the network, where that is known already.
+    pub fn known(&self, task: Task) -> Option<Arc<Vec<Phase>>> {
+        Some(Arc::clone(&self.classes_of(task)?.phases[task.part as usize]))
+    }
+
+    /// Indices of the groups or pairs that a task stands for.
+    pub fn parts_of(&self, task: Task) -> Vec<u32> {
+        match self.classes_of(task) {
+            None => vec![task.part],
+            Some(parts) => {
+                (0..).zip(&parts.class_of).filter(|(_, class)| **class == task.part).map(|(at, _)| at).collect()
+            }
+        }
+    }
+
+    /// Background traffic, where it is known already.
+    pub fn background(&self) -> Option<&Arc<Demands>> {
+        self.symmetry.as_ref().map(|symmetry| &symmetry.background)
+    }
+
+    /// Values of all resources, from those of resources that stand for their classes.
+    pub fn of_all(&self, values: Vec<f64>) -> Vec<f64> {
+        match &self.symmetry {
+            Some(symmetry) => symmetry.expand(&values),
+            None => values,
+        }
+    }
+
+    /// As [`of_all`](Self::of_all), but of a class each has an equal part.
+    pub fn shared_by_all(&self, values: Vec<f64>) -> Vec<f64> {
+        match &self.symmetry {
+            Some(symmetry) => symmetry.spread(&values),
+            None => values,
+        }
+    }
+
+    fn classes_of(&self, task: Task) -> Option<&Parts> {
+        self.symmetry.as_ref()?.parts(self.tasks[task.like as usize].op)
     }
 }
 
 /// Stands for no task.
 const COMPUTE: u32 = u32::MAX;
 
-/// Class of each rank and first rank of each class, classes numbered by their first ranks.
-fn classes(program: &Program) -> (Vec<u32>, Vec<u32>) {
+/// First rank of each class; classes are numbered in the order of these.
+fn first_ranks(class_of: &[u32]) -> Vec<u32> {
+    let mut first_rank = Vec::new();
+    for (rank, &class) in (0..).zip(class_of) {
+        if class as usize == first_rank.len() {
+            first_rank.push(rank);
+        }
+    }
+    first_rank
+}
+
+/// Class of each rank, numbered by their first ranks: ranks of a class belong to the same groups in every operation; one
+/// in a pair is alone.
+fn classes(program: &Program) -> Vec<u32> {
     let ranks = program.gpu.len();
-    let (mut class_of, mut first_rank) = (vec![0u32; ranks], Vec::new());
+    let mut class_of = vec![0u32; ranks];
     let (mut member, mut split) = (vec![0u32; ranks], HashMap::new());
     let mut divide = |member: &[u32]| {
         split.clear();
-        first_rank.clear();
-        for rank in 0..ranks {
-            let class = &mut class_of[rank];
-            *class = *split.entry((*class, member[rank])).or_insert_with(|| {
-                first_rank.push(rank as u32);
-                first_rank.len() as u32 - 1
-            });
+        for (class, &member) in class_of.iter_mut().zip(member) {
+            let next = split.len() as u32;
+            *class = *split.entry((*class, member)).or_insert(next);
         }
     };
     let mut slowdowns = HashMap::new();
@@ -227,7 +308,7 @@ fn classes(program: &Program) -> (Vec<u32>, Vec<u32>) {
         }
         divide(&member);
     }
-    (class_of, first_rank)
+    class_of
 }
 
 /// For each operation, the first that is the same; only what lowering sees counts.

@@ -3,8 +3,9 @@
 //! Kept only where a timeline is asked for. Loads are means over equal spans, from what resources had carried at their
 //! ends, so that neither their number nor their cost depends on how many events there were.
 
+use std::ops::Range;
+
 use crate::Picoseconds;
-use crate::lower::Phase;
 use crate::outcome::{Timeline, Transfer, Turn};
 use crate::routing::Resources;
 
@@ -54,16 +55,17 @@ impl<'a> Recorder<'a> {
         self.turns[turn as usize].end = now;
     }
 
-    /// A group's or pair's phase begins; gives its number.
-    pub fn depart(&mut self, op: u32, part: u32, phase: usize, phases: &[Phase], now: Picoseconds) -> u32 {
-        let bytes = phases[phase].bytes;
-        self.transfers.push(Transfer { op, part, phase: phase as u32, bytes, start: now, end: Picoseconds::MAX });
-        self.transfers.len() as u32 - 1
+    /// A phase of some of an operation's groups or pairs begins, equal for all of them; gives their numbers.
+    pub fn depart(&mut self, op: u32, parts: Vec<u32>, phase: usize, bytes: f64, now: Picoseconds) -> Range<usize> {
+        let (first, bytes) = (self.transfers.len(), bytes / parts.len() as f64);
+        let begun = |part| Transfer { op, part, phase: phase as u32, bytes, start: now, end: Picoseconds::MAX };
+        self.transfers.extend(parts.into_iter().map(begun));
+        first..self.transfers.len()
     }
 
-    /// That phase has ended.
-    pub fn arrive(&mut self, transfer: u32, now: Picoseconds) {
-        self.transfers[transfer as usize].end = now;
+    /// These phases have ended.
+    pub fn arrive(&mut self, transfers: Range<usize>, now: Picoseconds) {
+        self.transfers[transfers].iter_mut().for_each(|transfer| transfer.end = now);
     }
 
     /// Ends a span of `span` picoseconds, by when resources had carried so much in all.

@@ -2,12 +2,12 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::rc::Rc;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::clock::Clock;
-use super::ledger::{Ledger, ROUNDING};
+use super::ledger::{self, Ledger, ROUNDING};
 use super::plan::{Plan, Task, Turn};
 use super::recorder::Recorder;
 use super::{Record, RunOptions};
@@ -69,11 +69,11 @@ pub(super) fn run(
 /// A group or pair whose data moves.
 struct Moving {
     task: u32,
-    phases: Rc<Vec<Phase>>,
+    phases: Arc<Vec<Phase>>,
     phase: usize,
     demands_left: usize,
-    /// Its number in the records.
-    transfer: u32,
+    /// Its numbers in the records.
+    transfers: Range<usize>,
 }
 
 struct Run<'a> {
@@ -90,7 +90,7 @@ struct Run<'a> {
     /// For each task: turns yet to come.
     turns_left: Vec<u32>,
     /// Phases of tasks that later tasks are like.
-    lowered: Vec<Option<Rc<Vec<Phase>>>>,
+    lowered: Vec<Option<Arc<Vec<Phase>>>>,
     /// For each of those: tasks yet to use them.
     uses: Vec<u32>,
     /// Turns that may start now.
@@ -115,6 +115,11 @@ const BACKGROUND: u32 = u32::MAX;
 
 impl Run<'_> {
     fn fill_background(&mut self, router: &Router) -> Result<()> {
+        if let Some(background) = self.plan.background() {
+            self.ledger.offer(background);
+            self.fluid.add(Arc::clone(background), BACKGROUND);
+            return Ok(());
+        }
         let nodes: Vec<u32> = (0..router.topology().graph().nodes() as u32).collect();
         for stream in &self.program.mix.background {
             let demands = lower::stream(router, &nodes, stream)?;
@@ -144,7 +149,7 @@ impl Run<'_> {
             done.clear();
             while let Some(recorder) = self.recorder.as_mut().filter(|recorder| recorder.next() <= next) {
                 self.fluid.advance(recorder.next(), &mut done);
-                recorder.sample(recorder.every(), self.fluid.carried());
+                recorder.sample(recorder.every(), self.plan.of_all(self.fluid.carried()));
             }
             self.fluid.advance(next, &mut done);
             for &(index, _) in &done {
@@ -216,7 +221,7 @@ impl Run<'_> {
             self.moving.push(None);
             self.moving.len() as u32 - 1
         });
-        self.start_phase(index, Moving { task, phases, phase: 0, demands_left: 0, transfer: 0 });
+        self.start_phase(index, Moving { task, phases, phase: 0, demands_left: 0, transfers: 0..0 });
         Ok(())
     }
 
@@ -224,8 +229,9 @@ impl Run<'_> {
         let phase = &moving.phases[moving.phase];
         moving.demands_left = phase.demands.len();
         if let Some(recorder) = &mut self.recorder {
-            let Task { op, part, .. } = self.plan.tasks[moving.task as usize];
-            moving.transfer = recorder.depart(op, part, moving.phase, &moving.phases, self.now);
+            let task = self.plan.tasks[moving.task as usize];
+            let parts = self.plan.parts_of(task);
+            moving.transfers = recorder.depart(task.op, parts, moving.phase, phase.bytes, self.now);
         }
         self.ledger.start(phase);
         self.fluid.add(Arc::clone(&phase.demands), index);
@@ -242,7 +248,7 @@ impl Run<'_> {
             return Ok(());
         }
         if let Some(recorder) = &mut self.recorder {
-            recorder.arrive(moving.transfer, self.now);
+            recorder.arrive(moving.transfers.clone(), self.now);
         }
         moving.phase += 1;
         let is_last = moving.phase == moving.phases.len();
@@ -287,13 +293,13 @@ impl Run<'_> {
     }
 
     /// A task's demands, lowered once for all tasks that are alike and kept as long as any is to come.
-    fn phases(&mut self, task: u32) -> Result<Rc<Vec<Phase>>> {
+    fn phases(&mut self, task: u32) -> Result<Arc<Vec<Phase>>> {
         let Task { op, part, like } = self.plan.tasks[task as usize];
-        let known = self.lowered[like as usize].take();
-        let is_new = known.is_none();
-        let phases = match known {
+        let before = self.lowered[like as usize].take();
+        let is_new = before.is_none();
+        let phases = match before.or_else(|| self.plan.known(self.plan.tasks[task as usize])) {
             Some(phases) => phases,
-            None => Rc::new(match &self.program.ops[op as usize].work {
+            None => Arc::new(match &self.program.ops[op as usize].work {
                 Work::Compute { .. } => vec![],
                 Work::Collective { groups, collective } => {
                     self.lowering.collective(collective, &groups[part as usize])?
@@ -310,7 +316,7 @@ impl Run<'_> {
         }
         self.uses[like as usize] -= 1;
         if self.uses[like as usize] > 0 {
-            self.lowered[like as usize] = Some(Rc::clone(&phases));
+            self.lowered[like as usize] = Some(Arc::clone(&phases));
         }
         Ok(phases)
     }
@@ -344,7 +350,9 @@ impl Run<'_> {
         self.ledger.check(&carried, capacity, seconds, slack)?;
         check_rates(&self.fluid)?;
         let links = router.topology().graph().links();
-        self.ledger.write(links, router.resources(), &carried, limiting, &mut outcome);
+        let (carried, limiting) = (self.plan.of_all(carried), self.plan.shared_by_all(limiting.to_vec()));
+        let flows = self.plan.of_all(self.ledger.into_flows());
+        ledger::write(links, router.resources(), [&carried, &flows, &limiting], &mut outcome);
         let timeline = self.recorder.map(|recorder| {
             let class_of = self.plan.class_of.clone();
             Timeline { class_of, ..recorder.close(outcome.step, carried) }
