@@ -142,6 +142,7 @@ def make_summary(name: str, spines: int = 16) -> dict[str, Any]:
         "pods": 0,
         "nvlink_domains": 128,
         "planes": 1,
+        "sites": 1,
         "networks": 1,
         "switches": {"leaf": 32, "spine": spines, "core": 0},
         "switches_total": 32 + spines,

@@ -26,7 +26,7 @@ from eastwest.fabric.failures import (
 )
 from eastwest.fabric.network import read_network, write_network
 from eastwest.fabric.placement import Part, Placement, by_rail, packed, parted, place, scattered, servers
-from eastwest.fabric.plan import CABLE_LENGTHS_M, FabricError, FabricPlan, Shape, Tier, TierPair
+from eastwest.fabric.plan import CABLE_LENGTHS_M, TIERS, FabricError, FabricPlan, Shape, Sites, Tier, TierPair
 from eastwest.fabric.store import read, write
 from eastwest.fabric.summary import summary
 from eastwest.fabric.tables import NODE_KINDS, Fabric
@@ -34,6 +34,7 @@ from eastwest.fabric.tables import NODE_KINDS, Fabric
 __all__ = [
     "CABLE_LENGTHS_M",
     "NODE_KINDS",
+    "TIERS",
     "Damage",
     "Fabric",
     "FabricError",
@@ -46,6 +47,7 @@ __all__ = [
     "Placement",
     "PlaneDown",
     "Shape",
+    "Sites",
     "SomeLinksDown",
     "Tier",
     "TierPair",

@@ -13,14 +13,16 @@ import polars as pl
 from eastwest.fabric.tables import Fabric
 
 
-def bisection_bps(fabric: Fabric, rate_bps: Mapping[str, float], leaves: int, pods: int, networks: int) -> float | None:
+def bisection_bps(
+    fabric: Fabric, rate_bps: Mapping[str, float], leaves: int, pods: int, networks: int, sites: int
+) -> float | None:
     """Line-rate capacity, one direction, of the worst cut that leaves half of the NICs on either side.
 
     Half of the narrowest stage, the stages being the NICs, the links up from leaves and those up from spines: a stage
     counts only where an even cut has to cross it, leaf uplinks with more leaves than networks, spine uplinks with more
     than one pod. Where switches of a tier are joined with each other, also what crosses between halves of the leaves of
-    a mesh, of the groups of a dragonfly-plus, or of a torus along its longest dimension; an odd number of these is cut
-    as evenly as it can be.
+    a mesh, of the groups of a dragonfly-plus, of the sites, or of a torus along its longest dimension; an odd number of
+    these is cut as evenly as it can be.
 
     `rate_bps` is the capacity of all cables by pair of tiers. Networks that are apart are cut each for itself, and the
     sum counts. A custom network has no rule: None.
@@ -29,12 +31,14 @@ def bisection_bps(fabric: Fabric, rate_bps: Mapping[str, float], leaves: int, po
     shape = fabric.plan.get("shape")
     if shape == "custom":
         return None
-    if shape not in ("mesh", "torus") and leaves > networks:
-        stages.append(rate_bps.get("leaf-spine", 0.0))
+    if "leaf-spine" in rate_bps and leaves > networks:
+        stages.append(rate_bps["leaf-spine"])
     if shape == "dragonfly-plus":
         stages.append(2 * _between_halves(rate_bps["spine-spine"], pods))
     elif pods > 1:
         stages.append(rate_bps.get("spine-core", 0.0))
+    if "border-border" in rate_bps:
+        stages.append(2 * _between_halves(rate_bps["border-border"], sites))
     planes = fabric.plan.get("planes", 1)
     if shape == "mesh":
         stages.append(2 * _between_halves(rate_bps.get("leaf-leaf", 0.0), leaves // planes))

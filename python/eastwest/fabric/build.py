@@ -6,20 +6,23 @@ Not here: the sizing rules (`shapes`) and the laying of tables (`lay`).
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from eastwest.fabric.equipment import Equipment
 from eastwest.fabric.faceplate import Faceplate, faceplate
 from eastwest.fabric.lay import lay
 from eastwest.fabric.network import wire
-from eastwest.fabric.plan import TIERS, FabricError, FabricPlan, Shape, Tier, in_gbps
+from eastwest.fabric.plan import TIERS, FabricError, FabricPlan, Shape, Sites, Tier, in_gbps
 from eastwest.fabric.shapes import (
     Switches,
     Wiring,
     dragonfly_plus,
     fat_tree,
     in_planes,
+    in_sites,
     leaf_spine,
     mesh,
+    ports_for_borders,
     rail_only,
     rail_optimized,
     single_switch,
@@ -42,6 +45,8 @@ SHAPE_TIERS: dict[Shape, tuple[int, ...]] = {
 }
 """Shapes by name, each with the numbers of tiers that it can have."""
 
+SHAPES_WITH_SITES: tuple[Shape, ...] = ("single-switch", "leaf-spine", "fat-tree", "rail-optimized")
+
 
 def build(plan: FabricPlan) -> Fabric:
     """The fabric that a plan asks for; `FabricError` names the entry at fault where it cannot be built.
@@ -58,7 +63,7 @@ def build(plan: FabricPlan) -> Fabric:
         wiring, equipment = wire(plan, plan.network)
         return lay(plan, wiring, equipment)
     plates = {tier: _faceplate(plan, tier) for tier in _tiers_that_may_be_needed(plan)}
-    wiring = in_planes(_wire(plan, plates), plan.planes)
+    wiring = in_planes(_at_sites(plan, plates), plan.planes)
     if plan.ratio("spine") != 1.0 and not any(cables.lower == "spine" for cables in wiring.cables):
         raise FabricError(
             "oversubscription",
@@ -69,6 +74,23 @@ def build(plan: FabricPlan) -> Fabric:
 
 def _equipment(plan: FabricPlan, plate: Faceplate, switches: Switches) -> Equipment:
     return Equipment.alike(plan.switch(plate.tier), plate.front(switches.down, switches.up), len(switches))
+
+
+def _at_sites(plan: FabricPlan, plates: dict[Tier, Faceplate]) -> Wiring:
+    """The wiring of one plane, at all sites: its top tier as large as leaves it ports for the borders."""
+    sites = plan.sites
+    if sites is None:
+        return _wire(plan, plates)
+    of_site, reserving = replace(plan, servers=plan.servers // sites.count), dict(plates)
+    while True:
+        one = _wire(of_site, reserving)
+        top = list(one.tiers)[-1]
+        needed = ports_for_borders(one, sites.count, sites.links, plates["border"])
+        if plates[top].fits(one.tiers[top].down, one.tiers[top].up + needed):
+            return in_sites(one, sites.count, sites.links, plates["border"])
+        if reserving[top].reserved >= needed:
+            raise FabricError("sites", f"no {top} tier leaves ports for {needed} cables a switch to its borders")
+        reserving[top] = replace(reserving[top], reserved=needed)
 
 
 def _wire(plan: FabricPlan, plates: dict[Tier, Faceplate]) -> Wiring:
@@ -100,7 +122,7 @@ def _tiers_that_may_be_needed(plan: FabricPlan) -> tuple[Tier, ...]:
     if plan.shape == "custom":
         return ()
     most = max(SHAPE_TIERS[plan.shape]) if plan.tiers is None else plan.tiers
-    return TIERS[:most]
+    return (*TIERS[:most], "border") if plan.sites is not None else TIERS[:most]
 
 
 def _faceplate(plan: FabricPlan, tier: Tier) -> Faceplate:
@@ -110,7 +132,20 @@ def _faceplate(plan: FabricPlan, tier: Tier) -> Faceplate:
         up_bps = down_bps if _is_alone(plan) else up_bps
     else:
         down_bps = up_bps
+        up_bps = plan.cable_bps("border-border") if tier == "border" else up_bps
     return faceplate(tier, plan.switch(tier), down_bps, up_bps, plan.breakout.get(tier))
+
+
+def _check_sites(plan: FabricPlan, sites: Sites) -> None:
+    if plan.shape not in SHAPES_WITH_SITES:
+        raise FabricError("sites", f"sites are for {', '.join(SHAPES_WITH_SITES)}, not for {plan.shape}")
+    if sites.count < 2 or sites.links < 1 or not 0 <= sites.distance_m <= LONGEST_CABLE_M:
+        raise FabricError(
+            "sites", "two sites or more are joined, each two by one link or more, at most 20,000 km apart"
+        )
+    if plan.servers % sites.count:
+        more = -(-plan.servers // sites.count) * sites.count
+        raise FabricError("sites", f"{plan.servers} servers do not split evenly over {sites.count} sites: try {more}")
 
 
 def _is_alone(plan: FabricPlan) -> bool:
@@ -129,6 +164,8 @@ def _check_counts(plan: FabricPlan) -> None:
         raise FabricError("dims", "a torus has two or three dimensions, each of at least 2 switches, as in [4, 4, 2]")
     if plan.shape == "dragonfly-plus" and (plan.groups is None or plan.groups < 2):
         raise FabricError("groups", "a dragonfly-plus has at least 2 groups")
+    if plan.sites is not None:
+        _check_sites(plan, plan.sites)
     if plan.links_per_pair is not None and plan.links_per_pair < 1:
         raise FabricError("links_per_pair", f"at least one cable joins a pair, not {plan.links_per_pair}")
     for tier, ratio in plan.oversubscription.items():

@@ -78,7 +78,7 @@ def _to_servers(plan: FabricPlan, wiring: Wiring, nic_nodes: Numbers, leaf: _Tak
         port_b=leaf.next_down(joined) if details is None else leaf.placed.first_port[joined] + details.ports[1],
         node_a=nic_nodes[port_a // plan.planes],
         node_b=leaf.placed.first_node + joined,
-        rate_bps=np.full(len(joined), plan.port_bps) if details is None else details.rate_bps,
+        rate_bps=np.full(len(joined), plan.cable_bps("server-leaf")) if details is None else details.rate_bps,
         length_m=np.full(len(joined), plan.cable_length_m("server-leaf")) if details is None else details.length_m,
     )
 
@@ -101,7 +101,7 @@ def _between_switches(plan: FabricPlan, cables: Cables, low: _Taken, high: _Take
         port_b=port_b,
         node_a=low.placed.first_node + a,
         node_b=high.placed.first_node + b,
-        rate_bps=np.full(len(a), plan.between_switches_bps) if details is None else details.rate_bps,
+        rate_bps=np.full(len(a), plan.cable_bps(cables.tiers)) if details is None else details.rate_bps,
         length_m=np.full(len(a), plan.cable_length_m(cables.tiers)) if details is None else details.length_m,
     )
 

@@ -37,7 +37,7 @@ class Faceplate:
     """A switch whose ports down run at `down_bps` and up at `up_bps`, with so many ports in each cage.
 
     Where both rates are alike, ports down and up may share a cage; otherwise each cage faces one way, since the
-    ports of a cage run at one rate.
+    ports of a cage run at one rate. `reserved` ports of a switch whose ports are all alike are kept for borders.
     """
 
     tier: Tier
@@ -46,6 +46,7 @@ class Faceplate:
     up_bps: float
     down_per_cage: int
     up_per_cage: int
+    reserved: int = 0
 
     @property
     def is_uniform(self) -> bool:
@@ -55,7 +56,8 @@ class Faceplate:
     @property
     def most(self) -> int:
         """Ports at the rate of the ports down, were all to face down."""
-        return min(self.switch.cages, self.switch.max_ports // self.down_per_cage) * self.down_per_cage
+        ports = min(self.switch.cages, self.switch.max_ports // self.down_per_cage) * self.down_per_cage
+        return max(0, ports - self.reserved)
 
     def fits(self, down: int, up: int) -> bool:
         """Whether the switch has so many ports down and up."""
@@ -69,6 +71,10 @@ class Faceplate:
         """Ports up that `down` ports need at most `ratio` to 1 oversubscribed."""
         # A ratio such as 1.1 is not exact in binary: what is a whole number but for the last bits is that number.
         return math.ceil(down * self.down_bps / (self.up_bps * ratio) - 1e-9)
+
+    def downlinks(self, up: int) -> int:
+        """Ports down of at least the capacity of `up` ports up."""
+        return math.ceil(up * self.up_bps / self.down_bps - 1e-9)
 
     def most_down(self, ratio: float) -> int:
         """The most ports down for which the switch also has the ports up; 0 where it has not even one."""
@@ -90,7 +96,8 @@ class Faceplate:
     def has(self) -> str:
         """What the switch offers, for messages: "sn5400 has 64 ports at 400 Gb/s"."""
         if self.is_uniform:
-            return f"{self.switch.name} has {self.most} at {in_gbps(self.down_bps)}"
+            kept = f" beside {self.reserved} for borders" if self.reserved else ""
+            return f"{self.switch.name} has {self.most} at {in_gbps(self.down_bps)}{kept}"
         return (
             f"{self.switch.name} has {self.switch.cages} cages, each {self.down_per_cage} at {in_gbps(self.down_bps)} "
             f"or {self.up_per_cage} at {in_gbps(self.up_bps)}"
@@ -115,9 +122,13 @@ def faceplate(tier: Tier, switch: Switch, down_bps: float, up_bps: float, breako
     A default that a cage cannot carry at the ports' rate is reduced to what it can, and so are the cages that face up
     where uplinks are faster than the ports down (800 Gb/s cages: two ports of 400 down, one of 800 up).
 
-    Raises `FabricError` on "link" or "uplink" for a rate that the switch does not run, and on "breakout".
+    Raises `FabricError` on "link", "uplink" or, of a border, "sites" for a rate that the switch does not run, and on
+    "breakout".
     """
-    for name, rate_bps in (("link" if tier == "leaf" else "uplink", down_bps), ("uplink", up_bps)):
+    for name, rate_bps in (
+        ("link" if tier == "leaf" else "uplink", down_bps),
+        ("sites" if tier == "border" else "uplink", up_bps),
+    ):
         if rate_bps not in switch.port_speeds_bps:
             speeds = ", ".join(in_gbps(speed) for speed in sorted(switch.port_speeds_bps))
             raise FabricError(

@@ -59,6 +59,7 @@ def _nic_nodes(plan: FabricPlan, block: Inside) -> Numbers:
 
 def _nodes(plan: FabricPlan, wiring: Wiring, block: Inside, placed: Mapping[Tier, Placed]) -> pl.DataFrame:
     servers = np.arange(plan.servers, dtype=np.int32)
+    site = np.full(plan.servers, -1, dtype=np.int32) if wiring.site_of_server is None else wiring.site_of_server
     device = {"gpu": plan.server.gpu.name, "nic": plan.nic.name}
     kinds = [NODE_KINDS[code] for code in block.kind]
     inner = pl.DataFrame(
@@ -72,6 +73,7 @@ def _nodes(plan: FabricPlan, wiring: Wiring, block: Inside, placed: Mapping[Tier
             "pod": np.repeat(wiring.pod_of_server, block.nodes),
             "rail": np.tile(np.where(block.kind == KIND["nic"], block.index, -1).astype(np.int32), plan.servers),
             "plane": pl.repeat(-1, plan.servers * block.nodes, eager=True, dtype=pl.Int32),
+            "site": np.repeat(site, block.nodes),
         }
     )
     names = "server-" + _padded(servers) if wiring.server_names is None else pl.Series(wiring.server_names)
@@ -96,7 +98,7 @@ def _nvswitch_nodes(plan: FabricPlan, block: Inside) -> pl.DataFrame:
             "tier": pl.repeat("server", len(number), eager=True),
             "device": pl.repeat(plan.server.name, len(number), eager=True),
             "index": number,
-            **dict.fromkeys(("server", "unit", "pod", "rail", "plane"), outside),
+            **dict.fromkeys(("server", "unit", "pod", "rail", "plane", "site"), outside),
             "name": "domain-" + _padded(number) + "/nvswitch",
         }
     )
@@ -116,6 +118,7 @@ def _switch_nodes(placed: Placed) -> pl.DataFrame:
             "pod": of.pod,
             "rail": of.rail,
             "plane": of.plane,
+            "site": of.site,
         }
     )
 
@@ -123,23 +126,24 @@ def _switch_nodes(placed: Placed) -> pl.DataFrame:
 def _switch_names(placed: Placed) -> pl.Series:
     """Switches named by where they stand: "leaf-u0-r3", "leaf-017", "spine-p2-05", "spine-r3-05", "core-g07-1".
 
-    Where there are planes, theirs comes first: "plane-2/leaf-017".
+    Where there are planes or sites, theirs comes first: "plane-2/leaf-017", "site-1/border-0".
     """
     count, of = len(placed.switches), placed.switches
+    home = (of.plane + np.int64(1)) * (int(of.site.max()) + 2) + of.site + 1
     places: dict[str, NDArray[np.int32] | Numbers] = {"r": of.rail}
     if placed.tier == "leaf":
         places = {"u": of.unit, **places}
     elif placed.tier == "spine":
         places = {"p": of.pod, **places, "": of.group}
-    else:
-        home = ((of.plane + 1).astype(np.int64) * count + of.rail + 1) * count + of.group
-        places |= {"g": of.group, "": turn(home)}
-    has_planes = of.plane[0] >= 0
-    number = turn(of.plane + np.int64(1)) if has_planes else np.arange(count)
+    elif placed.tier == "core":
+        places |= {"g": of.group, "": turn((home * count + of.rail + 1) * count + of.group)}
+    number = turn(home)
     known = {letter: numbers for letter, numbers in places.items() if numbers[0] >= 0} or {"": number}
     stands = [pl.lit(letter) + _padded(numbers) for letter, numbers in known.items()]
     name = pl.concat_str(pl.lit(placed.tier), *stands, separator="-")
-    if has_planes:
+    if of.site[0] >= 0:
+        name = pl.format("site-{}/{}", _padded(of.site), name)
+    if of.plane[0] >= 0:
         name = pl.format("plane-{}/{}", _padded(of.plane), name)
     return pl.select(name).to_series()
 

@@ -28,10 +28,22 @@ Shape = Literal[
     "dragonfly-plus",
     "custom",
 ]
-Tier = Literal["leaf", "spine", "core"]
-TierPair = Literal["server-leaf", "leaf-leaf", "leaf-spine", "leaf-core", "spine-spine", "spine-core", "core-core"]
+Tier = Literal["leaf", "spine", "core", "border"]
+TierPair = Literal[
+    "server-leaf",
+    "leaf-leaf",
+    "leaf-spine",
+    "leaf-core",
+    "leaf-border",
+    "spine-spine",
+    "spine-core",
+    "spine-border",
+    "core-core",
+    "core-border",
+    "border-border",
+]
 
-TIERS: tuple[Tier, ...] = ("leaf", "spine", "core")
+TIERS: tuple[Tier, ...] = ("leaf", "spine", "core", "border")
 TIER_PAIRS: tuple[TierPair, ...] = get_args(TierPair)
 
 CABLE_LENGTHS_M: Mapping[TierPair, float] = {
@@ -39,11 +51,16 @@ CABLE_LENGTHS_M: Mapping[TierPair, float] = {
     "leaf-leaf": 30.0,
     "leaf-spine": 30.0,
     "leaf-core": 100.0,
+    "leaf-border": 100.0,
     "spine-spine": 100.0,
     "spine-core": 100.0,
+    "spine-border": 100.0,
     "core-core": 100.0,
+    "core-border": 100.0,
+    "border-border": 80e3,
 }
-"""Assumed where a plan says nothing: within a row of racks, across a hall, between halls."""
+"""Assumed where a plan says nothing: within a row of racks, across a hall, between halls;
+and between sites, the reach of a 400ZR transceiver (OIF-400ZR: 80 km and more)."""
 
 
 class FabricError(InputError):
@@ -51,14 +68,24 @@ class FabricError(InputError):
 
     `field` names the entry at fault: "shape", "servers", "server", "nic", "link", "uplink", "technology", "switch",
     "breakout", "planes", "servers_per_unit", "servers_per_pod", "tiers", "oversubscription", "groups", "dims",
-    "links_per_pair", "network", "cables", or "folder" when reading and writing. `message` says what was needed, what
-    there is, and how to mend it.
+    "links_per_pair", "network", "sites", "cables", or "folder" when reading and writing. `message` says what was
+    needed, what there is, and how to mend it.
     """
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message if field == "folder" else f"{field}: {message}")
         self.field = field
         self.message = message
+
+
+@dataclass(frozen=True)
+class Sites:
+    """How many sites a network has, `distance_m` of fibre apart, and the links between every two of them."""
+
+    count: int
+    distance_m: float
+    links: int
+    rate_bps: float
 
 
 @dataclass(frozen=True)
@@ -76,7 +103,8 @@ class FabricPlan:
 
     `groups` are those of a dragonfly-plus, `dims` the switches along each dimension of a torus, and `links_per_pair`
     the parallel cables between two leaves of a mesh, two neighbours of a torus, or two groups. `network` holds the
-    nodes and cables of a custom fabric, of which `switches` and `breakout` say nothing.
+    nodes and cables of a custom fabric, of which `switches` and `breakout` say nothing. With `sites`, the servers are
+    split evenly over so many networks of the shape.
     """
 
     name: str
@@ -98,6 +126,7 @@ class FabricPlan:
     dims: tuple[int, ...] | None = None
     links_per_pair: int | None = None
     network: NetworkFile | None = None
+    sites: Sites | None = None
     cable_lengths_m: Mapping[TierPair, float] = field(default_factory=dict)
 
     def switch(self, tier: Tier) -> Switch:
@@ -117,12 +146,20 @@ class FabricPlan:
         """Rate of the links between switches."""
         return self.port_bps if self.uplink_bps is None else self.uplink_bps
 
+    def cable_bps(self, tiers: TierPair) -> float:
+        """Rate of the cables between two tiers."""
+        if tiers == "border-border" and self.sites is not None:
+            return self.sites.rate_bps
+        return self.port_bps if tiers == "server-leaf" else self.between_switches_bps
+
     def ratio(self, tier: Tier) -> float:
         """Capacity down over capacity up that a tier may have."""
         return self.oversubscription.get(tier, 1.0)
 
     def cable_length_m(self, tiers: TierPair) -> float:
         """Length assumed for the cables between two tiers."""
+        if tiers == "border-border" and self.sites is not None:
+            return self.sites.distance_m
         return self.cable_lengths_m.get(tiers, CABLE_LENGTHS_M[tiers])
 
     def as_json(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import polars as pl
 from eastwest.fabric.plan import FabricError
 from eastwest.fabric.tables import CABLES, CAGES, LINKS, NODES, PORTS, Fabric, Schema
 
-FORMAT = 2
+FORMAT = 3
 """Version of the folder's layout."""
 
 PLAN = "plan.json"

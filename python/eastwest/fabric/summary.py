@@ -15,8 +15,9 @@ from eastwest.fabric.plan import TIER_PAIRS, TIERS
 from eastwest.fabric.reach import parts
 from eastwest.fabric.tables import Fabric
 
+CLOS_TIERS = ("leaf", "spine", "core")
 CLOS_PAIRS = ("server-leaf", "leaf-spine", "spine-core")
-"""Pairs of tiers that are counted even where there are none."""
+"""Tiers, and pairs of them, that are counted even where there are none."""
 
 
 def summary(fabric: Fabric) -> dict[str, Any]:
@@ -24,7 +25,7 @@ def summary(fabric: Fabric) -> dict[str, Any]:
 
     `switches` by tier and `cables` by pair of tiers, with `switches_total` and `cables_total`; `ports` of the switches
     by tier: {"total", "used", "spare"}; `gpus`, `servers`, `nics`; `units` and `pods`, 0 where the shape has none;
-    `nvlink_domains`, groups of GPUs that reach each other over NVLink; `planes`, 1 where NICs have one port;
+    `nvlink_domains`, groups of GPUs that reach each other over NVLink; `planes`, 1 where NICs have one port; `sites`;
     `networks`, groups of switches that no cable joins with each other, such as the rails of a rail-only fabric.
 
     `bisection_bps` is the capacity, one direction, of the worst cut that leaves half of the NICs on either side, by the
@@ -35,13 +36,13 @@ def summary(fabric: Fabric) -> dict[str, Any]:
     twice the bisection, 1 at the least, None where that is not known.
     Spare ports make a ratio below that which was asked for.
     """
-    switches = _count(fabric.nodes.filter(pl.col("kind") == "switch"), "tier", TIERS)
+    switches = _count(fabric.nodes.filter(pl.col("kind") == "switch"), "tier", TIERS, CLOS_TIERS)
     cables = _count(fabric.cables, "tiers", TIER_PAIRS, CLOS_PAIRS)
     rate_bps = capacity_bps(fabric)
     nic_bps, leaf_up_bps = rate_bps.get("server-leaf", 0.0), rate_bps.get("leaf-spine", 0.0)
     spine_up_bps = rate_bps.get("spine-core", 0.0) or 2 * rate_bps.get("spine-spine", 0.0)
-    pods, networks = _places(fabric, "pod"), _networks(fabric)
-    cut_bps = bisection_bps(fabric, rate_bps, switches["leaf"], pods, networks)
+    pods, networks, sites = _places(fabric, "pod"), _networks(fabric), max(_places(fabric, "site"), 1)
+    cut_bps = bisection_bps(fabric, rate_bps, switches["leaf"], pods, networks, sites)
     kinds = _count(fabric.nodes, "kind", ("gpu", "nvswitch", "nic"))
     return {
         "name": fabric.name,
@@ -53,6 +54,7 @@ def summary(fabric: Fabric) -> dict[str, Any]:
         "pods": pods,
         "planes": max(_places(fabric, "plane"), 1),
         "networks": networks,
+        "sites": sites,
         "switches": switches,
         "switches_total": sum(switches.values()),
         "cables": cables,
@@ -89,6 +91,6 @@ def _places(fabric: Fabric, column: str) -> int:
 def _ports(fabric: Fabric) -> dict[str, dict[str, int]]:
     of_switches = fabric.nodes.filter(pl.col("kind") == "switch").select("node", "tier")
     ports = fabric.ports.join(of_switches, on="node")
-    total = _count(ports, "tier", TIERS)
+    total = _count(ports, "tier", TIERS, CLOS_TIERS)
     used = _count(ports.filter(pl.col("cable") >= 0), "tier", TIERS)
-    return {tier: {"total": total[tier], "used": used[tier], "spare": total[tier] - used[tier]} for tier in TIERS}
+    return {tier: {"total": of, "used": used[tier], "spare": of - used[tier]} for tier, of in total.items()}

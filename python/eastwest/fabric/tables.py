@@ -21,7 +21,7 @@ NODES: Schema = {
     "node": pl.UInt32,
     "name": pl.String,  # unique: "server-003/gpu-5", "leaf-u0-r3", "spine-07"
     "kind": pl.Enum(NODE_KINDS),
-    "tier": pl.String,  # "server", "leaf", "spine", "core"
+    "tier": pl.String,  # "server", "leaf", "spine", "core", "border"
     "device": pl.String,  # catalogue name
     "server": pl.Int32,  # -1 outside servers, as is an NVLink switch that several share
     "index": pl.Int32,  # number within its server (GPU, NIC), tier (switch) or among shared NVLink switches
@@ -29,6 +29,7 @@ NODES: Schema = {
     "pod": pl.Int32,  # -1 where there is none
     "rail": pl.Int32,  # rail of a NIC or of a switch that serves one alone, -1 where there is none
     "plane": pl.Int32,  # plane of a switch, -1 where there is one network alone; a NIC's port p is on plane p
+    "site": pl.Int32,  # -1 where there is but one
 }
 PORTS: Schema = {
     "port": pl.UInt32,

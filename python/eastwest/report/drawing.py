@@ -20,7 +20,7 @@ _BOX, _STEP = 26.0, 92.0
 _TOP, _BOTTOM = 14.0, 34.0
 _ARC = 46.0
 """Room above a row whose boxes are joined with each other, and how high the arcs of the farthest rise."""
-_ORDER = ("server", "leaf", "spine", "core")
+_ORDER = ("server", "leaf", "spine", "core", "border")
 _MOST_GROUPS, _SHOWN = 16, 8
 """Where boxes are groups, a row of more than the first figure shows at most the second, and counts the rest."""
 _REST_PX = 76.0
@@ -175,7 +175,7 @@ def _row(
 
 def _thing(tier: str) -> str:
     """Name one node of a tier; a core alone could be one of a processor."""
-    return "core switch" if tier == "core" else tier
+    return f"{tier} switch" if tier in ("core", "border") else tier
 
 
 def _home(box: dict[str, Any]) -> tuple[int, int]:

@@ -30,6 +30,8 @@ def inventory(summary: dict[str, Any]) -> RenderableType:
         inside.append(count(summary["nvlink_domains"], "NVLink domain"))
     if summary["planes"] > 1:
         inside.append(count(summary["planes"], "plane"))
+    if summary["sites"] > 1:
+        inside.append(count(summary["sites"], "site"))
     return Group(
         Text.assemble((summary["name"], "bold"), ": ", ", ".join(inside)),
         Text(),

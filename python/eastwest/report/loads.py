@@ -22,6 +22,7 @@ _ENDS = {
     "leaf": "leaf",
     "spine": "spine",
     "core": "core",
+    "border": "border",
 }
 """What bytes pass on their way up, innermost first, and how it is spelled."""
 _ORDER = {end: place for place, end in enumerate(_ENDS)}

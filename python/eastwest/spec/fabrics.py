@@ -47,9 +47,9 @@ _OF_OTHER_SHAPES = ("groups", "dims", "links_per_pair", "network")
 _NOT_FOR_ONE_TIER = ("uplink", "servers_per_pod", "oversubscription")
 _MEANINGLESS: dict[str, tuple[str, ...]] = {
     "single-switch": (*_NOT_FOR_ONE_TIER, "servers_per_unit", "tiers", *_OF_OTHER_SHAPES),
-    "mesh": ("servers_per_pod", "tiers", "oversubscription", "groups", "dims", "network"),
-    "torus": ("servers_per_unit", "servers_per_pod", "tiers", "oversubscription", "groups", "network"),
-    "dragonfly-plus": ("servers_per_pod", "tiers", "dims", "network"),
+    "mesh": ("servers_per_pod", "tiers", "oversubscription", "groups", "dims", "network", "sites"),
+    "torus": ("servers_per_unit", "servers_per_pod", "tiers", "oversubscription", "groups", "network", "sites"),
+    "dragonfly-plus": ("servers_per_pod", "tiers", "dims", "network", "sites"),
     "custom": (
         "switch",
         "breakout",
@@ -60,7 +60,9 @@ _MEANINGLESS: dict[str, tuple[str, ...]] = {
         "groups",
         "dims",
         "links_per_pair",
+        "sites",
     ),
+    "rail-only": (*_OF_OTHER_SHAPES, "sites"),
 }
 _NEEDED = {"torus": ("switch", "dims"), "dragonfly-plus": ("switch", "groups"), "custom": ("network",)}
 """What a shape cannot be built without; others need a switch."""
@@ -70,7 +72,7 @@ def meaningless(shape: Any, tiers: Any) -> tuple[str, ...]:
     """Entries that cannot be said of a fabric of this shape and number of tiers, nor are inherited by one."""
     if not isinstance(shape, str):  # as its own entry has it, which may state neither, or nonsense
         return _NOT_FOR_ONE_TIER if tiers == 1 else ()
-    return _MEANINGLESS.get(shape, (*_OF_OTHER_SHAPES, *(_NOT_FOR_ONE_TIER if tiers == 1 else ())))
+    return (*_MEANINGLESS.get(shape, _OF_OTHER_SHAPES), *(_NOT_FOR_ONE_TIER if tiers == 1 else ()))
 
 
 def _network(written: Any, info: ValidationInfo) -> Path:
@@ -97,6 +99,19 @@ NetworkPath = Annotated[
     BeforeValidator(_network),
     WithJsonSchema({"type": "string", "description": "A file or folder beside the study."}),
 ]
+
+
+class Sites(Entry):
+    """Sites over which the servers are split, each with a network of its own, joined over distance."""
+
+    count: Annotated[int, Strict(), Field(ge=2, le=1000)]
+    """How many."""
+    distance: Length
+    """Fibre between every two."""
+    links: Count
+    """Long-haul links between every two (with planes, of each plane)."""
+    rate: Rate
+    """Rate of each."""
 
 
 class Cluster(Entry):
@@ -159,6 +174,8 @@ class Fabric(Entry):
     """Parallel cables between two leaves of a mesh, two neighbours of a torus or two groups of a dragonfly-plus."""
     network: NetworkPath | None = None
     """File beside the study, or folder of nodes.csv and cables.csv, with the nodes and cables of a custom network."""
+    sites: Sites | None = None
+    """Sites that are joined over distance by border switches, each with its part of the servers."""
     balancing: Annotated[Balancing, _BALANCING_SCHEMA] = Field(default="default", validate_default=True)
     """How packets choose among equal paths: by a hash of their flow (ecmp), each on its own over all paths (spray), by
     the least load (adaptive), or as fixed tables say (pinned). The technology's habit where left out."""

@@ -19,7 +19,7 @@ from pydantic_core.core_schema import ValidationInfo
 from eastwest import units
 from eastwest.catalog import Catalog
 from eastwest.document import nearest
-from eastwest.fabric import Tier
+from eastwest.fabric import TIERS, Tier
 
 Json = dict[str, Any]
 
@@ -85,7 +85,7 @@ def _ratio(written: Any) -> float:
 
 
 def _for_all_tiers(written: Any) -> Any:
-    return written if isinstance(written, dict) else dict.fromkeys(("leaf", "spine", "core"), written)
+    return written if isinstance(written, dict) else dict.fromkeys(TIERS, written)
 
 
 def _for_leaves(written: Any) -> Any:
@@ -120,12 +120,12 @@ WorkloadName = Annotated[str, *_known_name("workload", lambda around: around.wor
 SwitchByTier = Annotated[
     dict[Tier, SwitchName],
     BeforeValidator(_for_all_tiers),
-    _by_tier({"type": "string"}, ("leaf", "spine", "core"), "Switch of every tier, or of each."),
+    _by_tier({"type": "string"}, TIERS, "Switch of every tier, or of each."),
 ]
 CountByTier = Annotated[
     dict[Tier, Count],
     BeforeValidator(_for_all_tiers),
-    _by_tier({"type": "integer", "minimum": 1}, ("leaf", "spine", "core"), "For every tier, or each."),
+    _by_tier({"type": "integer", "minimum": 1}, TIERS, "For every tier, or each."),
 ]
 RatioByTier = Annotated[
     dict[Literal["leaf", "spine"], Annotated[float, BeforeValidator(_ratio)]],

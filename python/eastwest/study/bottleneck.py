@@ -30,6 +30,7 @@ PLACES = {
 """Where a bottleneck can be, by directed tier, up to the leaves."""
 
 BETWEEN_SWITCHES = {f"{here}-{there}": f"{here} to {there} links" for here, there in itertools.product(TIERS, TIERS)}
+BETWEEN_SWITCHES["border-border"] = "links between sites"
 """The same between switches."""
 
 LATENCY_RULES = 0.5

@@ -8,7 +8,7 @@ from eastwest import fabric as fabrics
 from eastwest.document import MistakesError, Place
 from eastwest.engine import Carriage
 from eastwest.errors import InputError
-from eastwest.fabric import Fabric, FabricError, FabricPlan, Failure, FailureError
+from eastwest.fabric import Fabric, FabricError, FabricPlan, Failure, FailureError, Sites
 from eastwest.spec import Study, StudyError
 from eastwest.units import format_rate
 
@@ -20,6 +20,7 @@ def plan(study: Study, name: str, cluster: str) -> FabricPlan:
         StudyError: its network file cannot be read, with every mistake in it.
     """
     asked, catalog = study.fabrics[name], study.catalog_entries()
+    sites = asked.sites
     try:
         network = None if asked.network is None else fabrics.read_network(asked.network, catalog)
     except MistakesError as error:
@@ -44,6 +45,7 @@ def plan(study: Study, name: str, cluster: str) -> FabricPlan:
         dims=asked.dims,
         links_per_pair=asked.links_per_pair,
         network=network,
+        sites=None if sites is None else Sites(sites.count, sites.distance, sites.links, sites.rate),
         cable_lengths_m=asked.cables,
     )
 

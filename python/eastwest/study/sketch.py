@@ -18,9 +18,9 @@ SWITCHES_DRAWN_ONE_BY_ONE = 96
 def sketch(fabric: Fabric) -> dict[str, Any]:
     """Give `{"boxes": [...], "bundles": [...]}` of a fabric.
 
-    A box has `tier`, `name`, `unit` and `pod` (-1: none), `count` of servers or switches and `gpus`. A bundle joins
-    box number `a`, nearer to the servers, to box number `b` and has `tiers` ("leaf-spine"), `cables` and the
-    `rate_bps` of one cable.
+    A box has `tier`, `name`, `unit` and `pod` or else site (-1: none), `count` of servers or switches and `gpus`. A
+    bundle joins box number `a`, nearer to the servers, to box number `b` and has `tiers` ("leaf-spine"), `cables` and
+    the `rate_bps` of one cable.
     """
     one_by_one = fabric.nodes.filter(kind="switch").height <= SWITCHES_DRAWN_ONE_BY_ONE
     is_switch = pl.col("kind") == "switch"
@@ -30,8 +30,11 @@ def sketch(fabric: Fabric) -> dict[str, Any]:
         thing=pl.when(is_switch).then(pl.col("node").cast(pl.Int64)).otherwise(-1 - pl.col("server").cast(pl.Int64)),
         apart=pl.when(is_switch & one_by_one).then(pl.col("node").cast(pl.Int64)).otherwise(-1),
         tier=pl.when(is_switch).then("tier").otherwise(pl.lit("server")),
+        has_pod=pl.col("pod") >= 0,
+        # Pods are numbered on from site to site; where there are none, a site stands for one.
+        pod=pl.when(pl.col("pod") >= 0).then("pod").otherwise("site"),
     )
-    key = ["tier", "pod", "unit", "apart"]
+    key = ["tier", "has_pod", "pod", "unit", "apart"]
     boxes = (
         nodes.group_by(key, maintain_order=True)
         .agg(
@@ -60,11 +63,12 @@ def sketch(fabric: Fabric) -> dict[str, Any]:
 
 
 def _group_name() -> pl.Expr:
-    unit, pod = pl.format("unit {}", "unit"), pl.format("pod {}", "pod")
+    unit = pl.format("unit {}", "unit")
+    pod = pl.when("has_pod").then(pl.format("pod {}", "pod")).otherwise(pl.format("site {}", "pod"))
     has_unit, has_pod = pl.col("unit") >= 0, pl.col("pod") >= 0
     return (
         pl.when(has_unit & has_pod)
-        .then(pl.format("pod {}, unit {}", "pod", "unit"))
+        .then(pl.format("{}, {}", pod, unit))
         .when(has_unit)
         .then(unit)
         .when(has_pod)

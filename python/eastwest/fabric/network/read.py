@@ -30,7 +30,8 @@ MOST_NAMES_COMPARED = 10_000
 OWN_SERVER = "server"
 """In place of a catalogue name: the cluster's server."""
 
-_NODE_KEYS = ("device", "tier", "unit", "pod", "rail", "plane", "breakout")
+_NODE_KEYS = ("device", "tier", "unit", "pod", "rail", "plane", "site", "breakout")
+_PLACES = ("unit", "pod", "rail", "plane", "site")
 _CABLE_KEYS = ("count", "rate", "length")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}")
 _NIC = re.compile(r"(.+)/nic-(\d{1,4})(?:/(\d{1,6}))?")
@@ -91,12 +92,12 @@ class _Reader:
             return self.refuse(file, line, f"{shown} is no node's name: letters, digits, and any of . _ - / within")
         if name in self.servers or name in self.switches:
             return self.refuse(file, line, f"two nodes are named {name!r}")
-        places = {key: self._number(file, line, name, key, row.get(key)) for key in ("unit", "pod", "rail", "plane")}
+        places = {key: self._number(file, line, name, key, row.get(key)) for key in _PLACES}
         if device == OWN_SERVER or device in self._catalog.names("servers"):
             if unfit := [key for key in ("tier", "rail", "plane", "breakout") if row.get(key) not in (None, "")]:
                 return self.refuse(file, line, f"{name} is a server, of which {unfit[0]} cannot be said")
             own = None if device == OWN_SERVER else str(device)
-            self.servers[name] = NetworkServer(name, own, places["unit"], places["pod"], line)
+            self.servers[name] = NetworkServer(name, own, places["unit"], places["pod"], places["site"], line)
             return None
         devices = self._catalog.names("switches")
         if device not in devices:

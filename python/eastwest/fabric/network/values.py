@@ -19,6 +19,7 @@ class NetworkServer:
     device: str | None
     unit: int
     pod: int
+    site: int
     line: int | None
 
 
@@ -34,6 +35,7 @@ class NetworkSwitch:
     pod: int
     rail: int
     plane: int
+    site: int
     line: int | None
 
 

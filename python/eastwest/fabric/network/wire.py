@@ -217,7 +217,7 @@ def _wiring(
                     0,
                     **{
                         place: np.array([getattr(member, place) for member in members], dtype=np.int32)
-                        for place in ("unit", "pod", "rail")
+                        for place in ("unit", "pod", "rail", "site")
                     },
                 ),
                 plane=np.array([member.plane for member in members], dtype=np.int32),
@@ -234,6 +234,7 @@ def _wiring(
             )
             for (low, high), cables in sorted(by_pair.items(), key=lambda item: _places(*item[0]))
         ),
+        site_of_server=np.array([server.site for server in network.servers], dtype=np.int32),
         server_names=tuple(server.name for server in network.servers),
         server_cables=_details(to_servers),
     )

@@ -20,7 +20,7 @@ from eastwest.fabric.network.read import OWN_SERVER
 from eastwest.fabric.plan import FabricError
 from eastwest.fabric.tables import Fabric
 
-_NODE_COLUMNS = ("name", "device", "tier", "unit", "pod", "rail", "plane", "breakout")
+_NODE_COLUMNS = ("name", "device", "tier", "unit", "pod", "rail", "plane", "site", "breakout")
 _CABLE_COLUMNS = ("a", "b", "rate", "length")
 _YAML = (".yaml", ".yml")
 
@@ -47,15 +47,15 @@ def write_network(fabric: Fabric, path: Path | str) -> Path:
 def _nodes(fabric: Fabric) -> Iterable[tuple[str, ...]]:
     """A row a server and switch; places that a node has not are empty."""
     servers = fabric.nodes.filter(pl.col("kind") == "nic").unique("server", keep="first").sort("server")
-    for name, unit, pod in servers.select("name", "unit", "pod").rows():
-        yield (name.rpartition("/")[0], OWN_SERVER, "", _place(unit), _place(pod), "", "", "")
+    for name, unit, pod, site in servers.select("name", "unit", "pod", "site").rows():
+        yield (name.rpartition("/")[0], OWN_SERVER, "", _place(unit), _place(pod), "", "", _place(site), "")
     breakout = {
         node: " ".join(f"{len(list(run))}x{ports}" for ports, run in groupby(of_cages))
         for node, of_cages in fabric.cages.sort("node", "number").group_by("node").agg("breakout").rows()
     }
     switches = fabric.nodes.filter(pl.col("kind") == "switch")
     for node, name, device, tier, *places in switches.select(
-        "node", "name", "device", "tier", "unit", "pod", "rail", "plane"
+        "node", "name", "device", "tier", "unit", "pod", "rail", "plane", "site"
     ).rows():
         yield (name, device, tier, *map(_place, places), breakout[node])
 

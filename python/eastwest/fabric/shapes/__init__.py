@@ -8,6 +8,7 @@ from eastwest.fabric.shapes.planes import in_planes
 from eastwest.fabric.shapes.rail_only import rail_only
 from eastwest.fabric.shapes.rail_optimized import rail_optimized
 from eastwest.fabric.shapes.single_switch import single_switch
+from eastwest.fabric.shapes.sites import in_sites, ports_for_borders
 from eastwest.fabric.shapes.torus import torus
 from eastwest.fabric.shapes.wiring import Cables, Details, Switches, Wiring, pair_of, switches
 
@@ -19,9 +20,11 @@ __all__ = [
     "dragonfly_plus",
     "fat_tree",
     "in_planes",
+    "in_sites",
     "leaf_spine",
     "mesh",
     "pair_of",
+    "ports_for_borders",
     "rail_only",
     "rail_optimized",
     "single_switch",

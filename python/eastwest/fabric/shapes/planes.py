@@ -31,7 +31,7 @@ def in_planes(wiring: Wiring, planes: int) -> Wiring:
 
 
 def _switches(one: Switches, planes: int) -> Switches:
-    copies = {place: np.tile(getattr(one, place), planes) for place in ("unit", "pod", "rail", "group")}
+    copies = {place: np.tile(getattr(one, place), planes) for place in ("unit", "pod", "rail", "site", "group")}
     return Switches(
         **copies,
         plane=np.repeat(np.arange(planes, dtype=np.int32), len(one)),

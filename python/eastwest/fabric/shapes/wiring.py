@@ -21,15 +21,16 @@ Indices = NDArray[np.int32]
 class Switches:
     """The switches of one tier: their place, and the ports that each sets aside to face down and up.
 
-    `unit`, `pod`, `rail`, `plane` and `group` have one entry a switch, -1 where it belongs to none; `group` numbers the
-    spines of a pod or rail, and the core groups, each joined by one spine of every pod. `names` are their own where
-    those that `lay` makes of their places would not do. Ports across, to other switches of the tier, count as up.
+    `unit`, `pod`, `rail`, `plane`, `site` and `group` have one entry a switch, -1 where it belongs to none; `group`
+    numbers the spines of a pod or rail, and the core groups, each joined by one spine of every pod. `names` are their
+    own where those that `lay` makes of their places would not do. Ports across, to others of the tier, count as up.
     """
 
     unit: Indices
     pod: Indices
     rail: Indices
     plane: Indices
+    site: Indices
     group: Indices
     down: int
     up: int
@@ -40,13 +41,14 @@ class Switches:
 
 
 def switches(count: int, down: int, up: int, **places: Indices) -> Switches:
-    """`count` switches of one plane, of the places not given none."""
+    """`count` switches of one plane and site, of the places not given none."""
     nowhere = np.full(count, -1, dtype=np.int32)
     return Switches(
         unit=places.get("unit", nowhere),
         pod=places.get("pod", nowhere),
         rail=places.get("rail", nowhere),
         plane=nowhere,
+        site=places.get("site", nowhere),
         group=places.get("group", nowhere),
         down=down,
         up=up,
@@ -96,6 +98,7 @@ class Wiring:
 
     `leaf_of_port` has shape (servers, NICs of a server, ports of a NIC), one port a plane, -1 where it has no cable;
     `server_cables` are details of those that have, in this order. `tiers` are in order from the servers up.
+    `site_of_server` is None where there are no sites.
     """
 
     unit_of_server: Indices
@@ -103,5 +106,6 @@ class Wiring:
     leaf_of_port: Indices
     tiers: Mapping[Tier, Switches]
     cables: tuple[Cables, ...] = ()
+    site_of_server: Indices | None = None
     server_names: tuple[str, ...] | None = None
     server_cables: Details | None = None
