@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from eastwest.study.result import Bottleneck, Cost, FabricFacts, Row, StudyResult, TierLoad
+from eastwest.study.result import Bottleneck, Cost, FabricFacts, JobRow, Row, StudyResult, TierLoad
+from eastwest.study.timeline import Lane, Load, Slice, Timeline, Track
 
 GPUS = 1024
 PRICE = 2.5  # USD a GPU-hour
@@ -162,6 +163,33 @@ def make_facts(fabric: str) -> FabricFacts:
     spines = 4 if fabric == "roce-400g-4to1" else 16
     cluster = "b200" if fabric.startswith("b200") else "h100"
     return FabricFacts(fabric, make_summary(fabric, spines), two_tier_sketch(spines=spines), cluster)
+
+
+def make_timeline() -> Timeline:
+    """Three ranks that compute for a quarter of a second, then exchange for three quarters."""
+    ms = 10**9
+    lanes = (
+        Lane("compute", (Slice("forward", "compute", 0, 250 * ms),)),
+        Lane(
+            "collectives",
+            (
+                Slice("sync", "communication", 250 * ms, 1000 * ms),
+                Slice("transfer", "transfer", 250 * ms, 1000 * ms),
+            ),
+        ),
+    )
+    tracks = tuple(Track(f"rank {rank}", 1, False, lanes) for rank in (0, 8, 9))
+    load = Load("nic-leaf", (0.0, 0.5, 0.9, 0.9), (0.0, 0.5, 1.0, 1.0))
+    return Timeline("customer, packed", 1000 * ms, 0, 1, 3, 3, tracks, 250 * ms, (load,))
+
+
+def make_job() -> JobRow:
+    """A job that others slow to half its speed."""
+    why = Bottleneck("leaf to spine links", 1.0, "shared with moe, 100 % busy all through")
+    return JobRow(
+        "roce-400g", "h100", "busy-hour", "customer", "customer", "packed", 64, 512, "fluid", 0.2, 0.21, 0.1, 2.0, 4,
+        why, ("moe",), 16,
+    )  # fmt: skip
 
 
 def make_result(**other: Any) -> StudyResult:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from tests.report.conftest import EXPOSED_S, make_facts, make_result, make_row
+from tests.report.conftest import EXPOSED_S, make_facts, make_job, make_result, make_row, make_timeline
 
 from eastwest import report
 
@@ -335,3 +335,25 @@ def test_dark_schemes_are_printed_black_on_white(another, folder):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator(".comparison td").first.evaluate("e => getComputedStyle(e).color") == "rgb(0, 0, 0)"
     assert page.locator(".plot .ytick text").first.evaluate("e => getComputedStyle(e).fill") == "rgb(0, 0, 0)"
+
+
+def test_a_step_s_gantt_chart_and_the_jobs_of_a_mix_are_drawn(another, tmp_path):
+    """Three ranks, their queues and the loads below; times of bars are those of the timeline."""
+    written = report.write_all(make_result(timelines=(make_timeline(),), jobs=(make_job(),)), tmp_path)
+    page = another(written)
+    chart = page.locator(".gantt .plot")
+    rows = chart.evaluate(
+        "plot => [...plot.querySelectorAll('.ytick text')]"
+        ".sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top)"
+        ".map(text => text.textContent.trim())"
+    )
+    assert rows == [f"rank {rank}: {lane}" for rank in (0, 8, 9) for lane in ("compute", "collectives")]
+    widths = chart.evaluate(
+        "plot => [...plot.querySelectorAll('.trace.bars path')].map(path => path.getBBox().width).sort((a, b) => a - b)"
+    )
+    assert widths[-1] == pytest.approx(3 * widths[0], rel=0.02)
+    assert chart.locator(".scatterlayer .trace").count() == 1
+    cells = [text.replace("\u00a0", " ") for text in page.locator(".jobs tbody tr td").all_text_contents()]
+    assert cells[-4:-1] == ["0.200 s", "0.100 s", "2.00x"]
+    assert page.evaluate(CUT_LABELS) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280

@@ -21,6 +21,10 @@ def run(
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Write report.html, results.json and results.parquet there."),
     ] = None,
+    timeline: Annotated[
+        Path | None,
+        typer.Option("--timeline", metavar="DIR", help="Write a Perfetto trace of each case's step there."),
+    ] = None,
     where: Annotated[
         str,
         typer.Option(
@@ -46,12 +50,13 @@ def run(
     from eastwest.cli.progress import progress
 
     given = specification.load(study)
-    if out is not None:
-        report.check_folder(out)
+    for folder in (out, timeline):
+        if folder is not None:
+            report.check_folder(folder)
     if fidelity is not None:
         given = given.model_copy(update={"fidelity": fidelity})
     with progress() as advance:
-        result = studies.run(given, advance, where)
+        result = studies.run(given, advance, where, is_timed=timeline is not None)
     written = report.write_all(result, out) if out is not None else None
     if as_json:
         json.dump(report.to_json(result), sys.stdout, indent=2)
@@ -60,5 +65,8 @@ def run(
         Console().print(report.table(result))
     if written is not None:
         sys.stderr.write(f"report: {written}\n")
-    elif not as_json:
+    if timeline is not None:
+        paths = report.write_traces(result, timeline)
+        sys.stderr.write(f"timelines: {len(paths)} in {timeline}, for ui.perfetto.dev\n")
+    if out is None and timeline is None and not as_json:
         sys.stderr.write("For a report with pictures add: --out DIR\n")

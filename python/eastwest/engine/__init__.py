@@ -2,6 +2,7 @@
 
 from eastwest.engine._native import EngineError, UnreachableError
 from eastwest.engine.network import Balancing, Carriage, Fidelity, HashSeeds, Network, QpUse, Run
+from eastwest.engine.record import Record
 
 __all__ = [
     "Balancing",
@@ -11,6 +12,7 @@ __all__ = [
     "HashSeeds",
     "Network",
     "QpUse",
+    "Record",
     "Run",
     "UnreachableError",
 ]

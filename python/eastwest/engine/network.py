@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -15,6 +16,7 @@ import polars as pl
 from eastwest.engine import _native
 from eastwest.engine._native import EngineError, UnreachableError
 from eastwest.engine.program import BITS, native_mix, native_ops
+from eastwest.engine.record import Record
 from eastwest.fabric import Fabric, addresses
 from eastwest.workload import Background, Step
 
@@ -93,6 +95,17 @@ def _with_nodes(message: str, fabric: Fabric) -> str:
     return f"fabric {fabric.name!r} has {named}{why}"
 
 
+@contextmanager
+def _named(step: Step, fabric: Fabric) -> Iterator[None]:
+    """Turns what the engine refuses into an error that calls operations and nodes by their names."""
+    try:
+        yield
+    except UnreachableError as error:
+        raise UnreachableError(_with_nodes(str(error), fabric)) from None
+    except (ValueError, OverflowError) as error:
+        raise EngineError(_with_nodes(_in_names(str(error), step), fabric)) from None
+
+
 class Network:
     """A fabric's links and routes inside the engine; build it once, run many steps on it."""
 
@@ -139,7 +152,7 @@ class Network:
         """
         if len(gpu_of_rank) != step.ranks:
             raise EngineError(f"the step has {step.ranks} ranks but {len(gpu_of_rank)} GPUs are given")
-        try:
+        with _named(step, self.fabric):
             arrays = self._native.run(
                 np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
                 native_ops(step),
@@ -150,11 +163,42 @@ class Network:
                 tolerance,
                 list(seeds),
             )
-        except UnreachableError as error:
-            raise UnreachableError(_with_nodes(str(error), self.fabric)) from None
-        except (ValueError, OverflowError) as error:
-            raise EngineError(_with_nodes(_in_names(str(error), step), self.fabric)) from None
         return Run(**arrays)
+
+    def record(
+        self,
+        step: Step,
+        gpu_of_rank: npt.NDArray[np.uint32],
+        carriage: Carriage,
+        every_ps: int,
+        *,
+        fidelity: Fidelity = "fluid",
+        seed: int = 0,
+        tolerance: float = 0.01,
+        background: Background | None = None,
+    ) -> Record:
+        """Runs `step` once, as `run` does, and records what happened when; loads are means over spans of `every_ps`.
+
+        Raises:
+            EngineError: as `run`.
+        """
+        tiers = self.fabric.links["tier"]
+        names = tiers.unique(maintain_order=True).to_list()
+        number = {name: index for index, name in enumerate(names)}
+        with _named(step, self.fabric):
+            arrays = self._native.record(
+                np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
+                native_ops(step),
+                step.overlap_slowdown,
+                native_mix(step, background),
+                carriage,
+                fidelity,
+                tolerance,
+                seed,
+                every_ps,
+                np.array([number[tier] for tier in tiers], dtype=np.uint32),
+            )
+        return Record(**arrays, tiers=tuple(names))
 
     def max_min(
         self,

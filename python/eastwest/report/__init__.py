@@ -29,6 +29,7 @@ __all__ = [
     "to_json",
     "write_all",
     "write_html",
+    "write_traces",
 ]
 
 
@@ -92,6 +93,13 @@ def html(result: StudyResult) -> str:
 def write_html(result: StudyResult, path: Path) -> None:
     """Write the report to `path`, whole or not at all."""
     _write_text(html(result), path)
+
+
+def write_traces(result: StudyResult, folder: Path) -> list[Path]:
+    """Write a Perfetto trace of each timeline of a result to a folder, made if need be, and give their paths."""
+    from eastwest.report import perfetto
+
+    return perfetto.write_traces(result.timelines, folder)
 
 
 def check_folder(folder: Path) -> None:

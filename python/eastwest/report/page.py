@@ -15,7 +15,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from eastwest.report import charts, curves, figures, jobs
+from eastwest.report import charts, curves, figures, gantt, jobs
 from eastwest.report.answer import FIDELITIES, answer, slowdowns
 from eastwest.report.cases import TIE, Case, cases_of, fabrics_of, rows_of, scales_of, told_apart
 from eastwest.report.columns import columns_of
@@ -74,6 +74,7 @@ def page(result: StudyResult) -> str:
         columns=columns_of(result),
         reasons=reasons_of(result),
         curves=over,
+        gantts=gantt.gantts(result.timelines),
         mixes=jobs.mixes_of(result),
         mixes_explained=jobs.EXPLANATION,
         charts=_step_charts(result, cases) if has_bars else [],

@@ -6,6 +6,7 @@ from eastwest.study.join import run
 from eastwest.study.result import FabricFacts, Row, StudyResult, to_json, to_table
 from eastwest.study.scaling import Scaling, scaling
 from eastwest.study.sensitivity import Sensitivity, sensitivity
+from eastwest.study.timeline import Timeline
 
 __all__ = [
     "Curve",
@@ -14,6 +15,7 @@ __all__ = [
     "Scaling",
     "Sensitivity",
     "StudyResult",
+    "Timeline",
     "build_fabric",
     "curve",
     "run",

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from eastwest.spec import Study
-from eastwest.study import case, fabrics, failures, mixes, notes, selection
+from eastwest.study import case, fabrics, failures, mixes, notes, selection, timeline
 from eastwest.study.case import Case, Price
 from eastwest.study.result import FabricFacts, JobRow, Row, Stopped, StudyResult
 from eastwest.study.runs import CutOffError, Runs
 from eastwest.study.selection import Combination, Mixture
+from eastwest.study.timeline import Timeline
 
 Advance = Callable[[int, int, str], None]
 """Called with (cases done, cases in all, what comes next)."""
@@ -24,8 +25,10 @@ def unwatched(_done: int, _total: int, _what: str) -> None:
     """Progress that nobody watches."""
 
 
-def run(study: Study, advance: Advance = unwatched, where: str = "") -> StudyResult:
+def run(study: Study, advance: Advance = unwatched, where: str = "", *, is_timed: bool = False) -> StudyResult:
     """Runs a study, or those of its combinations that meet the conditions of `where`, and gives its result.
+
+    Where it `is_timed`, each case's median draw is run once more for its timeline.
 
     Raises:
         StudyError: a fabric cannot be built, or a measured time cannot be met; names the line.
@@ -36,23 +39,27 @@ def run(study: Study, advance: Advance = unwatched, where: str = "") -> StudyRes
     (chosen, mixtures), runs = selection.chosen(study, where), Runs()
     rows: list[Row] = []
     remarks: list[notes.Remark] = []
+    timelines: list[Timeline] = []
     stopped: list[Stopped] = []
     total = len(chosen) + len(mixtures)
     for done, each in enumerate(chosen):
         advance(done, total, f"{each.workload} on {each.fabric}")
         try:
-            found, remark = _case(each, runs)
+            found, remark, record = _case(each, runs)
         except CutOffError as error:
             stopped.append(failures.stopped(each, runs, error))
             continue
         rows.append(found)
         remarks.append(remark)
+        timelines += [record()] if is_timed else []
     jobs: list[JobRow] = []
     cut_off: list[str] = []
     for done, mixture in enumerate(mixtures, start=len(chosen)):
         advance(done, total, f"{mixture.mix} on {mixture.fabric}")
         try:
-            jobs += mixes.run(mixture, runs)
+            found_jobs, record = mixes.run(mixture, runs)
+            jobs += found_jobs
+            timelines += [record()] if is_timed else []
         except CutOffError as error:
             cut_off.append(f"{mixture.mix} cannot run on {mixture.fabric}: {error.mistakes[0].message}")
     advance(total, total, "done")
@@ -74,11 +81,12 @@ def run(study: Study, advance: Advance = unwatched, where: str = "") -> StudyRes
         description=study.description or "",
         stopped=tuple(stopped),
         jobs=tuple(jobs),
+        timelines=tuple(timelines),
     )
 
 
-def _case(each: Combination, runs: Runs) -> tuple[Row, notes.Remark]:
-    """One combination, run in the study's fidelity and as the bound."""
+def _case(each: Combination, runs: Runs) -> tuple[Row, notes.Remark, Callable[[], Timeline]]:
+    """One combination, run in the study's fidelity and as the bound; and what records its timeline."""
     study, here = each.study, Case(each.fabric, each.cluster, each.workload, str(each.placement), each.study.fidelity)
     network, step = (
         runs.network(study, each.fabric, each.cluster),
@@ -101,7 +109,12 @@ def _case(each: Combination, runs: Runs) -> tuple[Row, notes.Remark]:
         failures=tuple(map(str, fabrics.failures(study, each.fabric))),
         slowdown=failures.slowdown(each, runs, row.step_s),
     )
-    return row, notes.remark(here, network, found)
+    name = timeline.name(each.parameters, row.workload, row.placement, row.fabric, row.cluster)
+
+    def record() -> Timeline:
+        return runs.timeline(study, name, network, step, gpus, carriage, study.fidelity, found)
+
+    return row, notes.remark(here, network, found), record
 
 
 def _facts(study: Study, fabric: str, cluster: str, runs: Runs, *, is_drawn: bool) -> FabricFacts:

@@ -8,7 +8,7 @@ workloads one at a time on a whole cluster (`join`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,10 +18,11 @@ from eastwest.engine.network import Floats
 from eastwest.engine.program import BITS
 from eastwest.fabric import Part, parted, servers
 from eastwest.spec import MixJob
-from eastwest.study import bottleneck, fabrics
+from eastwest.study import bottleneck, fabrics, timeline
 from eastwest.study.result import Bottleneck, JobRow
 from eastwest.study.runs import Gpus, Runs
 from eastwest.study.selection import Mixture
+from eastwest.study.timeline import Timeline
 from eastwest.workload import Background, Compute, Job, Step, background, ended, merged
 
 MOST_STEPS = 1000
@@ -47,8 +48,8 @@ class _Alone:
     ideal: Run
 
 
-def run(each: Mixture, runs: Runs) -> list[JobRow]:
-    """Runs a mix on a fabric, and gives a row a job.
+def run(each: Mixture, runs: Runs) -> tuple[list[JobRow], Callable[[], Timeline]]:
+    """Runs a mix on a fabric, and gives a row a job, and what records the timeline of all.
 
     Raises:
         StudyError: a job takes no time, or one does more than `MOST_STEPS` in the time that another takes.
@@ -66,12 +67,22 @@ def run(each: Mixture, runs: Runs) -> list[JobRow]:
     if asked.background is not None:
         others = asked.background
         beside = background(others.traffic, servers(network.fabric), others.rate, others.seed)
-    together, ends = _together(each, runs, network, carriage, alone, beside)
+    step, together, ends = _together(each, runs, network, carriage, alone, beside)
     watch = _watched(each, runs, network, carriage, placed[0], beside)
-    return [
+    rows = [
         _row(each, network, carriage, one, alone, watch, together, ends_of)
         for one, ends_of in zip(alone, ends, strict=True)
     ]
+    gpus = np.concatenate(placed)
+
+    def record() -> Timeline:
+        name = timeline.name(each.parameters, rows[0].mix, rows[0].fabric, rows[0].cluster)
+        names = [f"{one.job.name} rank {rank}" for one in alone for rank in range(len(one.gpus))]
+        return runs.timeline(
+            study, name, network, step, gpus, carriage, study.fidelity, together, beside, names.__getitem__
+        )
+
+    return rows, record
 
 
 def _alone(
@@ -96,8 +107,8 @@ def _together(
     carriage: Carriage,
     alone: Sequence[_Alone],
     beside: Background | None,
-) -> tuple[Run, list[Floats]]:
-    """The run of all jobs, and when each one's steps ended, shape (draws, steps): 0 for what had not by the end."""
+) -> tuple[Step, Run, list[Floats]]:
+    """All jobs as one program, its run, and when each job's steps ended, shape (draws, steps): 0 if after the end."""
     study, jobs = each.study, [one.job for one in alone]
     gpus = np.concatenate([one.gpus for one in alone])
     longest = max(one.job.steps * float(one.run.step_s.max()) for one in alone)
@@ -116,12 +127,12 @@ def _together(
         )
         number = {operation.name: index for index, operation in enumerate(step.operations)}
         ends = [
-            found.op_end_s[:, [number[ended(job, step)] for step in range(1, repeat + 1)]]
+            found.op_end_s[:, [number[ended(job, each)] for each in range(1, repeat + 1)]]
             for job, repeat in zip(jobs, repeats, strict=True)
         ]
         short = [bool(((last[:, -1] > 0.0) & (last[:, -1] < found.step_s)).any()) for last in ends]
         if not any(short):
-            return found, ends
+            return step, found, ends
         repeats = [repeat * 2 if is_short else repeat for repeat, is_short in zip(repeats, short, strict=True)]
 
 

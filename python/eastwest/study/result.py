@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eastwest.spec.parameters import Parameter
+from eastwest.study.timeline import Timeline
 
 if TYPE_CHECKING:
     import polars as pl
@@ -154,7 +155,7 @@ class StudyResult:
     `description` is what the study says of itself, `notes` are sentences for people on what the figures show, `sources`
     where the catalogue's figures were read, and `tolerance` the share of the remaining time within which the fluid
     engine takes completions together (0: exact). `stopped` are the cases that what has failed leaves no path, `jobs`
-    tells how the jobs of mixes fare.
+    tells how the jobs of mixes fare, and `timelines`, where they were asked for, what happens when in each case.
     """
 
     study: str
@@ -170,6 +171,7 @@ class StudyResult:
     description: str = ""
     stopped: tuple[Stopped, ...] = ()
     jobs: tuple[JobRow, ...] = ()
+    timelines: tuple[Timeline, ...] = ()
 
 
 def to_json(result: StudyResult) -> dict[str, Any]:

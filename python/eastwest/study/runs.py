@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from eastwest import spec
-from eastwest.engine import Carriage, EngineError, Fidelity, Network, Run, UnreachableError
+from eastwest.engine import Carriage, EngineError, Fidelity, Network, Record, Run, UnreachableError
 from eastwest.fabric import place, summary
 from eastwest.spec import Placement, Study, StudyError
 from eastwest.study import fabrics, workloads
 from eastwest.study.sketch import sketch
+from eastwest.study.timeline import Timeline, timeline
 from eastwest.workload import Background, Step
 
 Gpus = npt.NDArray[np.uint32]
@@ -110,6 +112,38 @@ class Runs:
     ) -> Run:
         """One run of a workload; raises as `simulate_at`."""
         return self.simulate_at(study, ("workloads", workload), network, step, gpus, carriage, fidelity)
+
+    def timeline(
+        self,
+        study: Study,
+        name: str,
+        network: Network,
+        step: Step,
+        gpus: Gpus,
+        carriage: Carriage,
+        fidelity: Fidelity,
+        run: Run,
+        background: Background | None = None,
+        rank_name: Callable[[int], str] = "rank {}".format,
+    ) -> Timeline:
+        """The timeline of a run that was made with these, in its median draw."""
+        began = time.perf_counter()
+
+        def record(draw: int, every_ps: int) -> Record:
+            return network.record(
+                step,
+                gpus,
+                carriage,
+                every_ps,
+                fidelity=fidelity,
+                seed=draw,
+                tolerance=study.tolerance,
+                background=background,
+            )
+
+        found = timeline(name, step, run, record, rank_name)
+        self.engine_s += time.perf_counter() - began
+        return found
 
     def simulate_at(
         self,

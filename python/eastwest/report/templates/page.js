@@ -17,7 +17,8 @@ function drawPlots() {
     }
     const layout = figure.layout;
     layout.font = { family: getComputedStyle(document.body).fontFamily, size: 12.5, color: ink };
-    for (const axis of [layout.xaxis, layout.yaxis]) axis.gridcolor = axis.linecolor = line;
+    const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key));
+    for (const axis of axes) layout[axis].gridcolor = layout[axis].linecolor = line;
     layout.yaxis.showgrid = false;
     if (onPaper) layout.width = place.closest(".charts") ? PAPER.half : PAPER.full;
     Plotly.react(place, figure.data, layout, { displayModeBar: false, responsive: !onPaper });
