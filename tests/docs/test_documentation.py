@@ -130,6 +130,8 @@ CARRIAGES = {
     "ECMP, 4 flows": engine.Carriage("ecmp", qps=4),
     "ECMP, 16 flows": engine.Carriage("ecmp", qps=16),
     "ECMP, 1 flow, all switches one seed": engine.Carriage("ecmp", hash_seeds="shared"),
+    "ECMP, 1 flow of 8 flowlets": engine.Carriage("flowlet"),
+    "16 paths that the sender draws": engine.Carriage("source", paths=16),
     "static routes": engine.Carriage("pinned"),
     "spraying": engine.Carriage("spray"),
 }

@@ -27,13 +27,16 @@ pub struct Network {
     topology: Topology,
 }
 
-fn balancing(word: &str) -> PyResult<Balancing> {
-    Ok(match word {
+fn balancing(carried: &CarriageIn) -> PyResult<Balancing> {
+    Ok(match carried.balancing.as_str() {
         "ecmp" => Balancing::Ecmp,
+        "wcmp" => Balancing::Wcmp,
+        "flowlet" => Balancing::Flowlet { flowlets: carried.flowlets },
         "spray" => Balancing::Spray,
         "adaptive" => Balancing::Adaptive,
         "pinned" => Balancing::Pinned,
-        _ => return Err(EngineError::new_err(format!("unknown load balancing '{word}'"))),
+        "source" => Balancing::Source { paths: carried.paths },
+        word => return Err(EngineError::new_err(format!("unknown load balancing '{word}'"))),
     })
 }
 
@@ -87,7 +90,7 @@ fn options(carried: &CarriageIn, fidelity: &str, tolerance: f64) -> PyResult<Run
             "fluid" => Fidelity::Fluid,
             word => return Err(EngineError::new_err(format!("unknown fidelity '{word}'"))),
         },
-        balancing: balancing(&carried.balancing)?,
+        balancing: balancing(carried)?,
         per_switch_seeds: per_switch_seeds(carried)?,
         tolerance,
     })
@@ -233,7 +236,7 @@ impl Network {
         seed: u64,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (from, to) = (from_gpu.as_slice()?, to_gpu.as_slice()?);
-        let (balancing, per_switch) = (balancing(&carried.balancing)?, per_switch_seeds(&carried)?);
+        let (balancing, per_switch) = (balancing(&carried)?, per_switch_seeds(&carried)?);
         check_carriage(&carriage(&carried)?).map_err(to_python)?;
         let shares = vec![1.0 / f64::from(carried.qps); carried.qps as usize];
         let topology = &self.topology;

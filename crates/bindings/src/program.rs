@@ -67,6 +67,8 @@ pub struct CarriageIn {
     pub qp_use: String,
     pub message_bytes: f64,
     pub hash_seeds: String,
+    pub flowlets: u32,
+    pub paths: Option<u32>,
 }
 
 fn unknown(what: &str, word: &str) -> PyErr {

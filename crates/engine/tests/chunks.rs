@@ -38,7 +38,6 @@ const ALGORITHMS: [Algorithm; 9] = [
     Algorithm::HalvingDoubling,
     Algorithm::Bruck,
 ];
-const BALANCINGS: [Balancing; 4] = [Balancing::Ecmp, Balancing::Spray, Balancing::Adaptive, Balancing::Pinned];
 
 /// A two-tier network of at most 16 GPUs.
 fn network() -> impl Strategy<Value = (bool, LeafSpine)> {
@@ -75,7 +74,7 @@ fn job(ranks: u32) -> impl Strategy<Value = (Vec<u32>, Collective)> {
 
 fn case(jobs: usize) -> impl Strategy<Value = Case> {
     let speeds = prop::collection::vec(0.4f64..2.0, 1..20);
-    let balancing = prop::sample::select(BALANCINGS.to_vec());
+    let balancing = prop::sample::select(shapes::BALANCINGS.to_vec());
     (network(), speeds, balancing, any::<u64>()).prop_flat_map(
         move |((is_rail_optimized, size), speeds, balancing, seed)| {
             let leaves_per_unit = if is_rail_optimized { size.gpus_per_server } else { 1 };

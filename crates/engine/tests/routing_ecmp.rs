@@ -68,10 +68,10 @@ fn flows_on_an_uplink_follow_balls_into_bins() {
 }
 
 /// Share of the links from spines to cores that at least one flow crosses.
-fn core_links_used(per_switch_seeds: bool, seed: u64) -> f64 {
+fn core_links_used(balancing: Balancing, per_switch_seeds: bool, seed: u64) -> f64 {
     let network = shapes::fat_tree(16, 50e9); // 8 uplinks at each leaf and each spine, 64 flows leave each pod
     let topology = Topology::new(network.graph.clone()).unwrap();
-    let router = Router::new(&topology, Balancing::Ecmp, per_switch_seeds, seed);
+    let router = Router::new(&topology, balancing, per_switch_seeds, seed);
     let flows = flows(&network, &router, &shift(1024, 64));
     let climbs = |link: &usize| {
         network.spines.contains(&network.graph.src[*link]) && network.cores.contains(&network.graph.dst[*link])
@@ -84,20 +84,27 @@ fn core_links_used(per_switch_seeds: bool, seed: u64) -> f64 {
     used / links
 }
 
+const HASHED: [Balancing; 3] = [Balancing::Ecmp, Balancing::Wcmp, Balancing::Flowlet { flowlets: 8 }];
+
 #[test]
-fn switches_that_hash_alike_polarise() {
+fn switches_that_hash_alike_polarise_however_they_hash() {
     // All flows that reach a spine had the same outcome of the same hash at their leaves: they all take one of 8 links.
-    for seed in 0..5 {
-        assert!(core_links_used(false, seed) <= 1.0 / 8.0);
+    for balancing in HASHED {
+        for seed in 0..5 {
+            assert!(core_links_used(balancing, false, seed) <= 1.0 / 8.0, "{balancing:?}");
+        }
     }
 }
 
 #[test]
 fn seeds_per_switch_keep_the_tiers_independent() {
-    // 64 flows fall on 64 links: (1 - 1/64)^64 = 0.365 of them stay empty. 1,024 links a draw: 0.05 is over 4 sigma.
-    for seed in 0..5 {
-        let used = core_links_used(true, seed);
-        assert!((used - 0.635).abs() < 0.05, "used {used}");
+    // 64 flows fall on 64 links: (1 - 1/64)^64 = 0.365 of them stay empty, of 8 times the flows 0.0003. 1,024 links a
+    // draw: 0.05 is over 4 sigma.
+    for (balancing, expected) in HASHED.into_iter().zip([0.635, 0.635, 1.0]) {
+        for seed in 0..5 {
+            let used = core_links_used(balancing, true, seed);
+            assert!((used - expected).abs() < 0.05, "{balancing:?}: used {used}");
+        }
     }
 }
 

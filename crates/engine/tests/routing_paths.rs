@@ -83,7 +83,7 @@ fn latency_is_the_sum_over_the_path() {
     let network = shapes::leaf_spine(small());
     let topology = Topology::new(network.graph.clone()).unwrap();
     let gpus = &network.gpus;
-    for balancing in [Balancing::Ecmp, Balancing::Spray, Balancing::Adaptive, Balancing::Pinned] {
+    for balancing in shapes::BALANCINGS {
         let router = Router::new(&topology, balancing, true, 3);
         let latency = |to| router.connect(connection(gpus[0], to, 0), &[0.5, 0.5], &mut Vec::new()).unwrap();
         assert_eq!(latency(gpus[0]), 0);
@@ -209,7 +209,7 @@ fn unreachable_gpus_are_named_when_they_are_to_talk() {
     let (lone, _) = plan.server(1); // its NIC is plugged into nothing
     let graph = plan.graph();
     let topology = Topology::new(graph.clone()).expect("no error until a connection needs the path");
-    for balancing in [Balancing::Ecmp, Balancing::Spray, Balancing::Adaptive, Balancing::Pinned] {
+    for balancing in shapes::BALANCINGS {
         let router = Router::new(&topology, balancing, true, 0);
         let mut legs = Vec::new();
         let error = router.connect(connection(gpus[1], lone[0], 0), &[1.0], &mut legs).unwrap_err();

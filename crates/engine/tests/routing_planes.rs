@@ -7,8 +7,6 @@ use eastwest_engine::routing::{Balancing, Connection, Leg, Router, Topology};
 use proptest::prelude::*;
 use shapes::{LeafSpine, Network};
 
-const ALL: [Balancing; 4] = [Balancing::Ecmp, Balancing::Spray, Balancing::Adaptive, Balancing::Pinned];
-
 fn size() -> LeafSpine {
     LeafSpine { leaves: 4, servers_per_leaf: 3, gpus_per_server: 2, spines: 2, links_per_pair: 1, rate: 50e9 }
 }
@@ -192,7 +190,7 @@ proptest! {
         let (from, to) = (ends.0.get(&network.gpus), ends.1.get(&network.gpus));
         prop_assume!(from != to);
         let topology = Topology::new(network.graph.clone()).unwrap();
-        for balancing in ALL {
+        for balancing in shapes::BALANCINGS {
             let router = Router::new(&topology, balancing, true, seed);
             let shares = on_links(&router, Connection { from: *from, to: *to, channel }, qps);
             for (node, sum) in balance(&network.graph, &shares).into_iter().enumerate() {

@@ -200,9 +200,8 @@ proptest! {
     }
 
     #[test]
-    fn what_enters_a_node_leaves_it((graph, gpus) in damaged_clos(), which in 0..4usize) {
-        let balancing =
-            [Balancing::Ecmp, Balancing::Spray, Balancing::Adaptive, Balancing::Pinned][which];
+    fn what_enters_a_node_leaves_it((graph, gpus) in damaged_clos(), which in 0..shapes::BALANCINGS.len()) {
+        let balancing = shapes::BALANCINGS[which];
         let topology = Topology::new(graph.clone()).unwrap();
         let router = Router::new(&topology, balancing, true, 4);
         for (&from, &to) in gpus.iter().zip(&gpus[1..]) {
@@ -220,4 +219,38 @@ proptest! {
             prop_assert!(balance.iter().all(|balance| balance.abs() < 1e-12));
         }
     }
+
+    #[test]
+    fn a_sender_that_chooses_paths_loads_all_shortest_ones_alike((graph, gpus) in damaged_clos()) {
+        let topology = Topology::new(graph.clone()).unwrap();
+        let router = Router::new(&topology, Balancing::Source { paths: None }, true, 0);
+        for (from, to) in gpus.iter().flat_map(|&from| gpus.iter().map(move |&to| (from, to))).filter(|(a, b)| a != b) {
+            let mut legs = Vec::new();
+            if router.connect(Connection { from, to, channel: 0 }, &[1.0], &mut legs).is_err() {
+                continue;
+            }
+            let paths = every_path(&graph, leaf_of(&graph, from), leaf_of(&graph, to));
+            let found = shares(&router, &graph, &legs);
+            for link in (0..graph.links()).filter(|&link| graph.is_fabric[link]) {
+                let over = paths.iter().filter(|path| path.contains(&(link as u32))).count();
+                prop_assert!((found[link] - over as f64 / paths.len() as f64).abs() < 1e-9, "link {}", link);
+            }
+        }
+    }
+}
+
+/// The links of every shortest path between two switches.
+fn every_path(graph: &Graph, from: u32, to: u32) -> Vec<Vec<u32>> {
+    if from == to {
+        return vec![vec![]];
+    }
+    let left = hops(graph, from, to).expect("a path");
+    let mut paths = Vec::new();
+    for &link in graph.out(from) {
+        let next = graph.dst[link as usize];
+        if graph.is_fabric[link as usize] && hops(graph, next, to) == Some(left - 1) {
+            paths.extend(every_path(graph, next, to).into_iter().map(|rest| [vec![link], rest].concat()));
+        }
+    }
+    paths
 }

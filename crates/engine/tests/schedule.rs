@@ -223,7 +223,7 @@ fn groups_run_side_by_side_and_the_operation_ends_with_the_last() {
 fn link_bytes_are_those_of_the_program() {
     let net = network(2, 2);
     let op = over(1, vec![vec![0, 1, 2, 3]], collective(Kind::AllToAll, Algorithm::Direct, 4.0 * GB, 1), &[]);
-    for balancing in [Balancing::Ecmp, Balancing::Spray, Balancing::Adaptive, Balancing::Pinned] {
+    for balancing in shapes::BALANCINGS {
         let out = outcome(&net.graph, &net.gpus, vec![op.clone()], &options(balancing)).unwrap();
         for (nic, host) in net.nics.iter().enumerate() {
             let up = link(&net, *host, net.leaves[nic / 2]);

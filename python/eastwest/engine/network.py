@@ -20,7 +20,7 @@ from eastwest.engine.record import Record
 from eastwest.fabric import Fabric, addresses
 from eastwest.workload import Background, Step
 
-Balancing = Literal["ecmp", "spray", "adaptive", "pinned"]
+Balancing = Literal["ecmp", "wcmp", "flowlet", "spray", "adaptive", "pinned", "source"]
 QpUse = Literal["split", "round-robin"]
 HashSeeds = Literal["per-switch", "shared"]
 Fidelity = Literal["ideal", "fluid"]
@@ -33,7 +33,8 @@ class Carriage:
 
     `qps` queue pairs (flows) for each connection and channel; their bytes are `split` evenly, or whole messages of
     `message_bytes` take turns (`round-robin`, NCCL's default; 512 KiB is a step of its buffer: 4 MiB in 8 steps).
-    `hash_seeds` says whether each switch hashes with a seed of its own.
+    `hash_seeds` says whether each switch hashes with a seed of its own. With "flowlet" a flow is spread over `flowlets`
+    hashed paths, with "source" a connection over so many `paths` that its sender chooses (None: over all).
     """
 
     balancing: Balancing = "ecmp"
@@ -41,6 +42,13 @@ class Carriage:
     qp_use: QpUse = "round-robin"
     message_bytes: float = 524288.0
     hash_seeds: HashSeeds = "per-switch"
+    flowlets: int = 8
+    paths: int | None = None
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether seeds matter: where something is hashed, or drawn."""
+        return self.balancing in ("ecmp", "wcmp", "flowlet") or (self.balancing == "source" and self.paths is not None)
 
 
 @dataclass(frozen=True)

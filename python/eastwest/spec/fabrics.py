@@ -33,13 +33,13 @@ BALANCING: dict[str, Balancing] = {
     "rocev2": "ecmp",
     "infiniband": "adaptive",
     "ultra-ethernet": "spray",
-    "mrc": "spray",
+    "mrc": "source",
 }
 """What a technology does unless told otherwise.
 
 Ethernet switches hash flows. NVIDIA's InfiniBand switches choose the least loaded port: NCCL takes adaptive routing as
-on for InfiniBand and off for RoCE (NCCL_IB_ADAPTIVE_ROUTING in its manual). Ultra Ethernet and MRC give every packet
-an entropy value of its own, which picks its path.
+on for InfiniBand and off for RoCE (NCCL_IB_ADAPTIVE_ROUTING in its manual). Ultra Ethernet gives every packet an
+entropy value of its own, which switches hash; MRC's stand for source routes (arXiv 2605.04333).
 """
 
 _BALANCING_SCHEMA = WithJsonSchema({"enum": ["default", *get_args(Balancing)]})
@@ -177,8 +177,14 @@ class Fabric(Entry):
     sites: Sites | None = None
     """Sites that are joined over distance by border switches, each with its part of the servers."""
     balancing: Annotated[Balancing, _BALANCING_SCHEMA] = Field(default="default", validate_default=True)
-    """How packets choose among equal paths: by a hash of their flow (ecmp), each on its own over all paths (spray), by
-    the least load (adaptive), or as fixed tables say (pinned). The technology's habit where left out."""
+    """How packets choose among equal paths: by a hash of their flow (ecmp), the same in proportion to the capacity that
+    leads on (wcmp) or anew for each of some parts of it (flowlet), each on its own over all paths (spray), by the least
+    load (adaptive), as fixed tables say (pinned), or as their sender says (source). The technology's habit where left
+    out."""
+    flowlets: Count = 8
+    """With flowlet: paths that a flow takes in the course of time."""
+    paths: Annotated[int, Strict(), Field(ge=1, le=4096)] | None = None
+    """With source: paths (entropy values) of each connection; all that there are where left out."""
     qps: Count = 1
     """Queue pairs (flows) of each connection; NCCL's default is one (NCCL_IB_QPS_PER_CONNECTION)."""
     qp_use: QpUse = "round-robin"

@@ -39,6 +39,15 @@ LATENCY_RULES = 0.5
 COLLISION = 1.02
 """Flows on the fullest link over the mean of the tier from which hashing is called uneven."""
 
+CHOOSERS = {
+    "ecmp": "ECMP put",
+    "wcmp": "WCMP put",
+    "flowlet": "hashed flowlets put",
+    "pinned": "the pinned routes put",
+    "source": "the senders' paths put",
+}
+"""What puts flows on links, one by one or in part."""
+
 COSTLESS = 0.999
 """Part of the communication time that the bound takes from which the links between switches cost nothing."""
 
@@ -100,9 +109,8 @@ def _fabric_why(network: Network, run: Run, carriage: Carriage, tier: str, link:
     flows = run.link_flows[run.median_draw]
     mean, here = float(flows[tiers == tier].mean()), float(flows[link])
     reasons = []
-    if carriage.balancing in ("ecmp", "pinned") and here >= COLLISION * mean and here >= 2:
-        how = "ECMP put" if carriage.balancing == "ecmp" else "the pinned routes put"
-        reasons.append(f"{how} {here:.0f} flows on one link, the tier's mean is {mean:.3g}")
+    if carriage.balancing in CHOOSERS and here >= COLLISION * mean and here >= 2:
+        reasons.append(f"{CHOOSERS[carriage.balancing]} {here:.0f} flows on one link, the tier's mean is {mean:.3g}")
     ends = tier.split("-")
     below = next(name for name in TIERS if name in ends)
     ratio = _oversubscription(network, below)

@@ -102,7 +102,9 @@ def build_fabric(study: Study, name: str, cluster: str | None = None) -> Fabric:
 def carriage(study: Study, name: str) -> Carriage:
     """How connections cross a fabric of the study."""
     asked = study.fabrics[name]
-    return Carriage(asked.balancing, asked.qps, asked.qp_use, asked.message, asked.hash_seeds)
+    return Carriage(
+        asked.balancing, asked.qps, asked.qp_use, asked.message, asked.hash_seeds, asked.flowlets, asked.paths
+    )
 
 
 def cautions(study: Study, name: str, cluster: str) -> list[str]:
@@ -113,7 +115,7 @@ def cautions(study: Study, name: str, cluster: str) -> list[str]:
 def _reordering(study: Study, name: str, cluster: str) -> list[str]:
     """A NIC that cannot take packets out of order where the fabric reorders them."""
     asked, nic = study.fabrics[name], study.nic(name, cluster)
-    if asked.balancing not in ("spray", "adaptive") or nic.places_out_of_order:
+    if asked.balancing not in ("spray", "adaptive", "source") or nic.places_out_of_order:
         return []
     loss = "takes every gap for a loss and sends again from there" if nic.retransmission == "go-back-n" else "reorders"
     return [

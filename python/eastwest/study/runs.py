@@ -161,7 +161,7 @@ class Runs:
         Raises `StudyError` there where the engine refuses it, `CutOffError` for want of a path.
         """
         # Only a hash is a draw of lots: whatever does not hash, and the bound, come out alike for every seed.
-        draws = range(study.seeds) if carriage.balancing == "ecmp" and fidelity == "fluid" else (0,)
+        draws = range(study.seeds) if carriage.is_drawn and fidelity == "fluid" else (0,)
         began = time.perf_counter()
         try:
             return network.run(

@@ -44,6 +44,28 @@ pub(super) fn choose(flow: u64, switch_seed: u64, len: usize) -> usize {
     ((u128::from(mix(flow ^ switch_seed)) * len as u128) >> 64) as usize
 }
 
+/// The same where members have weights, in proportion to them.
+pub(super) fn choose_weighted(flow: u64, switch_seed: u64, weights: &[u64]) -> usize {
+    let total: u64 = weights.iter().sum();
+    at(((u128::from(mix(flow ^ switch_seed)) * u128::from(total)) >> 64) as u64, weights)
+}
+
+/// The member of weighted ones, laid side by side, at a point below their sum.
+fn at(mut point: u64, weights: &[u64]) -> usize {
+    for (index, &weight) in weights.iter().enumerate() {
+        if point < weight {
+            return index;
+        }
+        point -= weight;
+    }
+    weights.len() - 1
+}
+
+/// A number from 0 to below 1: the top 53 bits of a hash.
+pub(super) fn fraction(hash: u64) -> f64 {
+    (hash >> 11) as f64 / (1u64 << 53) as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,6 +75,15 @@ mod tests {
         // First outputs of the reference implementation, https://prng.di.unimi.it/splitmix64.c, with x = 0.
         assert_eq!(mix(0), 0xE220_A839_7B1D_CDAF);
         assert_eq!(mix(GOLDEN), 0x6E78_9E6A_A1B9_65F4);
+    }
+
+    #[test]
+    fn members_are_chosen_in_proportion_to_their_weights() {
+        let mut chosen = [0u32; 3];
+        (0..70_000).for_each(|flow| chosen[choose_weighted(flow, 5, &[4, 2, 1])] += 1);
+        for (count, share) in chosen.into_iter().zip([4.0, 2.0, 1.0]) {
+            assert!((f64::from(count) - share * 1e4).abs() < 600.0, "{chosen:?}"); // over four standard deviations
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! number of [`Router`]s, each one draw of the hash seeds. Nothing here knows rates over time or collectives.
 
 mod balance;
+mod candidates;
 mod endpoint;
 mod ends;
 mod field;
@@ -14,6 +15,7 @@ mod resources;
 mod router;
 mod spread;
 mod topology;
+mod weights;
 
 pub use balance::Balancing;
 pub(crate) use ends::{Exit, neighbourhoods};

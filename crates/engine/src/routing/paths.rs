@@ -3,21 +3,12 @@
 //! Destinations are attachment switches, the ones that NICs plug into, so the tables are switches x attachments and
 //! a thousand NICs on 32 leaves cost 32 columns.
 
-use std::collections::HashMap;
-use std::ops::Range;
-
 use super::NONE;
+use super::candidates::{Candidates, Filling, Hop};
 use crate::graph::{Graph, NodeKind};
 
 /// Distance of a switch that no path joins with the destination.
 pub(super) const UNREACHED: u16 = u16::MAX;
-
-/// A link that leads a hop nearer, and the switch that it enters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Hop {
-    pub link: u32,
-    pub to: u32,
-}
 
 /// Distances and candidates; switches and attachments are numbered in node order.
 pub(super) struct Paths {
@@ -31,11 +22,8 @@ pub(super) struct Paths {
     pub attachments: Vec<u32>,
     /// Hops from each switch to each attachment, row-major.
     hops: Vec<u16>,
-    /// Candidate set of each switch and attachment, row-major; set 0 is empty. Most destinations share a set.
-    set: Vec<u32>,
-    set_start: Vec<u32>,
-    /// Candidates of all sets, each set in link order.
-    pub candidates: Vec<Hop>,
+    /// Links that lead a hop nearer, all alike.
+    pub candidates: Candidates,
 }
 
 impl Paths {
@@ -59,18 +47,8 @@ impl Paths {
         }
         let out = switches.iter().map(|&node| fabric_hops(graph, &switch_of, node)).collect::<Vec<_>>();
         let hops = distances(&out, &attachments);
-        let mut paths = Self {
-            set: Vec::with_capacity(hops.len()),
-            switches,
-            switch_of,
-            attachment_of,
-            attachments,
-            hops,
-            set_start: vec![0, 0],
-            candidates: Vec::new(),
-        };
-        paths.find_candidates(&out);
-        paths
+        let candidates = candidates(&out, attachments.len(), &hops);
+        Self { switches, switch_of, attachment_of, attachments, hops, candidates }
     }
 
     /// Number of a switch node, if the node is one.
@@ -88,51 +66,33 @@ impl Paths {
         self.hops[switch as usize * self.attachments.len() + attachment as usize]
     }
 
-    /// Where the links of a switch that lead nearer to an attachment stand in `candidates`; empty on arrival and where
-    /// nothing leads there.
-    pub fn nearer(&self, switch: u32, attachment: u32) -> Range<usize> {
-        self.members(self.set[switch as usize * self.attachments.len() + attachment as usize])
+    /// Switches from which a path leads to an attachment, in the order of their hops.
+    pub fn nearest_first(&self, attachment: u32, order: &mut Vec<u32>) {
+        order.clear();
+        order.extend((0..self.switches.len() as u32).filter(|&switch| self.reaches(switch, attachment)));
+        order.sort_by_key(|&switch| self.hops(switch, attachment));
     }
+}
 
-    fn members(&self, set: u32) -> Range<usize> {
-        self.set_start[set as usize] as usize..self.set_start[set as usize + 1] as usize
-    }
-
-    /// Every distinct candidate set, as ranges of `candidates`.
-    pub fn sets(&self) -> impl Iterator<Item = Range<usize>> {
-        self.set_start.windows(2).map(|ends| ends[0] as usize..ends[1] as usize)
-    }
-
-    fn find_candidates(&mut self, out: &[Vec<Hop>]) {
-        let mut known: HashMap<Vec<Hop>, u32> = HashMap::new();
-        let mut found = Vec::new();
-        for (switch, hops_out) in out.iter().enumerate() {
-            known.clear();
-            let mut last = 0; // neighbours mostly share a set: comparing with it is cheaper than hashing
-            for attachment in 0..self.attachments.len() as u32 {
-                let here = self.hops(switch as u32, attachment);
-                found.clear();
-                if here != UNREACHED && here != 0 {
-                    found.extend(hops_out.iter().filter(|hop| self.hops(hop.to, attachment) == here - 1));
-                }
-                let set = if found.is_empty() {
-                    0
-                } else if self.candidates[self.members(last)] == found[..] {
-                    last
-                } else if let Some(&set) = known.get(&found) {
-                    set
-                } else {
-                    self.candidates.extend(&found);
-                    self.set_start.push(self.candidates.len() as u32);
-                    let set = self.set_start.len() as u32 - 2;
-                    known.insert(found.clone(), set);
-                    set
-                };
-                last = if set == 0 { last } else { set };
-                self.set.push(set);
+/// The links of every switch that lead a hop nearer to each of `width` attachments.
+fn candidates(out: &[Vec<Hop>], width: usize, hops: &[u16]) -> Candidates {
+    let mut filling = Filling::new(out.len(), width);
+    let mut found = Vec::new();
+    let widest = out.iter().map(Vec::len).max().unwrap_or(0);
+    let alike = vec![1; widest];
+    for (switch, hops_out) in out.iter().enumerate() {
+        filling.next_switch();
+        for attachment in 0..width {
+            let here = hops[switch * width + attachment];
+            found.clear();
+            if here != UNREACHED && here != 0 {
+                let nearer = |hop: &&Hop| hops[hop.to as usize * width + attachment] == here - 1;
+                found.extend(hops_out.iter().filter(nearer));
             }
+            filling.set(switch as u32, attachment as u32, &found, &alike[..found.len()]);
         }
     }
+    filling.finish()
 }
 
 fn fabric_hops(graph: &Graph, switch_of: &[u32], node: u32) -> Vec<Hop> {

@@ -1,9 +1,11 @@
 //! One draw of the hash seeds: connections to legs.
 
+use std::cell::Cell;
+
+use super::candidates::{Candidates, Choice};
 use super::endpoint::{Between, Port, Way};
-use super::hash::{choose, five_tuple, mix, pair, source_port};
-use super::paths::Hop;
-use super::spread::Spread;
+use super::hash::{choose, choose_weighted, five_tuple, fraction, mix, pair, source_port};
+use super::spread::{Spread, lanes};
 use super::{Balancing, Connection, Leg, Resources, Topology};
 use crate::{Picoseconds, Result};
 
@@ -14,28 +16,34 @@ pub struct Router<'t> {
 }
 
 pub(super) enum Rule<'t> {
-    Hashed { switch_seeds: Vec<u64>, port_seed: u64 },
+    Hashed { candidates: &'t Candidates, switch_seeds: Vec<u64>, port_seed: u64, flowlets: u32 },
     Pinned,
     Spread(&'t Spread),
+    Source { candidates: &'t Candidates, seed: u64, paths: u32 },
 }
 
 impl<'t> Router<'t> {
-    /// A router of one draw. `seed` matters to [`Balancing::Ecmp`] alone: it sets the switches' hash seeds and the queue
-    /// pairs' UDP source ports. Without `per_switch_seeds` all switches hash alike, so that flows which one tier puts
-    /// on one link stay together on the next (polarisation).
+    /// A router of one draw. `seed` matters where flows are hashed or paths drawn: it sets the
+    /// switches' hash seeds and the queue pairs' UDP source ports. Without `per_switch_seeds` all switches hash alike, so
+    /// that flows which one tier puts on one link stay together on the next (polarisation).
     pub fn new(topology: &'t Topology, balancing: Balancing, per_switch_seeds: bool, seed: u64) -> Self {
+        let hashed = |candidates: &'t Candidates, flowlets: u32| {
+            let drawn = mix(seed);
+            let switch_seed = |switch: u64| if per_switch_seeds { mix(drawn ^ switch) } else { drawn };
+            let switch_seeds = (0..topology.paths.switches.len() as u64).map(switch_seed).collect();
+            Rule::Hashed { candidates, switch_seeds, port_seed: mix(!drawn), flowlets: flowlets.max(1) }
+        };
         let rule = match balancing {
-            Balancing::Ecmp => {
-                let drawn = mix(seed);
-                let switch_seed = |switch: u64| if per_switch_seeds { mix(drawn ^ switch) } else { drawn };
-                Rule::Hashed {
-                    switch_seeds: (0..topology.paths.switches.len() as u64).map(switch_seed).collect(),
-                    port_seed: mix(!drawn),
-                }
-            }
+            Balancing::Ecmp => hashed(&topology.paths.candidates, 1),
+            Balancing::Wcmp => hashed(topology.weighted(), 1),
+            Balancing::Flowlet { flowlets } => hashed(&topology.paths.candidates, flowlets),
             Balancing::Spray => Rule::Spread(topology.sprayed()),
             Balancing::Adaptive => Rule::Spread(topology.adaptive()),
             Balancing::Pinned => Rule::Pinned,
+            Balancing::Source { paths: None } => Rule::Spread(topology.by_sender()),
+            Balancing::Source { paths: Some(paths) } => {
+                Rule::Source { candidates: topology.even(), seed: mix(seed), paths: paths.max(1) }
+            }
         };
         Self { topology, rule }
     }
@@ -49,7 +57,7 @@ impl<'t> Router<'t> {
     pub fn resources(&self) -> &'t Resources {
         match self.rule {
             Rule::Spread(spread) => &spread.resources,
-            Rule::Hashed { .. } | Rule::Pinned => &self.topology.single_links,
+            Rule::Hashed { .. } | Rule::Pinned | Rule::Source { .. } => &self.topology.single_links,
         }
     }
 
@@ -68,32 +76,44 @@ impl<'t> Router<'t> {
         let mut latency = self.whole(up, legs);
         if let Some(between) = between {
             latency += match &self.rule {
-                Rule::Hashed { switch_seeds, port_seed } => {
+                Rule::Hashed { candidates, switch_seeds, port_seed, flowlets } => {
                     let addresses = &self.topology.graph.address;
                     let ends = [between.from.nic, between.to.nic].map(|nic| addresses[nic as usize]);
-                    let word = mix(pair(connection.from, connection.to)) ^ u64::from(connection.channel);
-                    self.flows(&between, qp_shares, legs, |qp, _, switch, len| {
-                        let flow = five_tuple(ends[0], ends[1], source_port(*port_seed, word, qp));
-                        choose(flow, switch_seeds[switch as usize], len)
+                    let word = word(connection);
+                    let flow = |flow: u32| five_tuple(ends[0], ends[1], source_port(*port_seed, word, flow));
+                    self.flows(&between, qp_shares, *flowlets, legs, candidates, |number, _, switch, choice| {
+                        let seed = switch_seeds[switch as usize];
+                        match choice.weights {
+                            None => choose(flow(number), seed, choice.hops.len()),
+                            Some(weights) => choose_weighted(flow(number), seed, weights),
+                        }
                     })
                 }
-                Rule::Pinned => self.flows(&between, qp_shares, legs, |_, to, switch, len| {
-                    self.topology.pinned.choose(&self.topology.paths, switch, to, len)
-                }),
+                Rule::Pinned => {
+                    let Topology { pinned, paths, .. } = self.topology;
+                    self.flows(&between, qp_shares, 1, legs, &paths.candidates, |_, to, switch, choice| {
+                        pinned.choose(paths, switch, to, choice.hops.len())
+                    })
+                }
+                Rule::Source { candidates, seed, paths } => {
+                    self.drawn(&between, mix(seed ^ word(connection)), *paths, legs, candidates)
+                }
                 Rule::Spread(spread) => spread.connect(self.topology, between.from, between.to, legs),
             };
         }
         Ok(latency + self.whole(down, legs))
     }
 
-    /// Sends each queue pair from the port whose turn it is along the links that `choose` picks for it, by queue pair,
-    /// destination, switch and number of candidates. Gives the latency of the longest path.
+    /// Sends each queue pair from the port whose turn it is along the links that `choose` picks for each of its flowlets,
+    /// by number, destination, switch and candidates. Gives the latency of the longest path.
     fn flows(
         &self,
         between: &Between,
         qp_shares: &[f64],
+        flowlets: u32,
         legs: &mut Vec<Leg>,
-        choose: impl Fn(u32, &Port, u32, usize) -> usize,
+        candidates: &Candidates,
+        choose: impl Fn(u32, &Port, u32, Choice) -> usize,
     ) -> Picoseconds {
         let Topology { paths, endpoints, .. } = self.topology;
         let (from, to) = (between.from, between.to);
@@ -101,8 +121,46 @@ impl<'t> Router<'t> {
         let mut longest = 0;
         for (qp, &share) in qp_shares.iter().enumerate().filter(|&(_, &share)| share > 0.0) {
             let (source, destination) = endpoints.ports(paths, from, to, between.turn.of(qp, qp_shares.len()));
-            let choose = |switch, len| choose(qp as u32, destination, switch, len);
-            longest = longest.max(self.walk(source, destination, choose, |link| merge(legs, first, link, share)));
+            for flowlet in 0..flowlets {
+                let number = qp as u32 * flowlets + flowlet;
+                let choose = |switch, choice: Choice| choose(number, destination, switch, choice);
+                let cross = |link| merge(legs, first, link, share / f64::from(flowlets));
+                longest = longest.max(self.walk(source, destination, candidates, choose, cross));
+            }
+        }
+        longest
+    }
+
+    /// Sends equal parts of a connection over so many `paths`: ports take turns, and of those over two ports one is
+    /// drawn from each of as many equal parts of all shortest paths, so that they lie evenly among them.
+    fn drawn(
+        &self,
+        between: &Between,
+        word: u64,
+        paths: u32,
+        legs: &mut Vec<Leg>,
+        candidates: &Candidates,
+    ) -> Picoseconds {
+        let Topology { endpoints, paths: all, .. } = self.topology;
+        let homes = [between.from, between.to].map(|card| &endpoints.homes[card.home as usize]);
+        let lanes = lanes(all, homes[0], homes[1]);
+        let first = legs.len();
+        let mut longest = 0;
+        for number in 0..paths as usize {
+            let (turn, round) = (number % lanes.len(), number / lanes.len());
+            let on_lane = (paths as usize - turn).div_ceil(lanes.len());
+            let place = (round as f64 + fraction(mix(word ^ number as u64))) / on_lane as f64;
+            let (a, b) = lanes[turn.wrapping_add(word as usize) % lanes.len()];
+            let source = &endpoints.ports[between.from.ports.start + a];
+            let destination = &endpoints.ports[between.to.ports.start + b];
+            let place = Cell::new(place);
+            let choose = |_, choice: Choice| {
+                let (index, within) = part_at(place.get(), choice);
+                place.set(within);
+                index
+            };
+            let cross = |link| merge(legs, first, link, 1.0 / f64::from(paths));
+            longest = longest.max(self.walk(source, destination, candidates, choose, cross));
         }
         longest
     }
@@ -119,10 +177,10 @@ impl<'t> Router<'t> {
         &self,
         from: &Port,
         to: &Port,
-        choose: impl Fn(u32, usize) -> usize,
+        candidates: &Candidates,
+        choose: impl Fn(u32, Choice) -> usize,
         mut cross: impl FnMut(u32),
     ) -> Picoseconds {
-        let paths = &self.topology.paths;
         let mut latency = 0;
         let mut over = |link: u32| {
             cross(link);
@@ -131,15 +189,33 @@ impl<'t> Router<'t> {
         over(from.up);
         let mut at = from.switch;
         while at != to.switch {
-            let candidates: &[Hop] = &paths.candidates[paths.nearer(at, to.attachment)];
-            let index = if candidates.len() == 1 { 0 } else { choose(at, candidates.len()) };
-            let hop = candidates[index];
+            let choice = candidates.choice(at, to.attachment);
+            let hop = choice.hops[if choice.hops.len() == 1 { 0 } else { choose(at, choice) }];
             over(hop.link);
             at = hop.to;
         }
         over(to.down);
         latency
     }
+}
+
+/// A word for a connection, from which the words of its flows are drawn.
+fn word(connection: Connection) -> u64 {
+    mix(pair(connection.from, connection.to)) ^ u64::from(connection.channel)
+}
+
+/// The member of a set in whose part of all that leads on a place from 0 to 1 falls, and the place within that part.
+fn part_at(place: f64, choice: Choice) -> (usize, f64) {
+    let weight = |index: usize| choice.weights.map_or(1.0, |weights| weights[index] as f64);
+    let mut point = place * (0..choice.hops.len()).map(weight).sum::<f64>();
+    let last = choice.hops.len() - 1;
+    for index in 0..last {
+        if point < weight(index) {
+            return (index, point / weight(index));
+        }
+        point -= weight(index);
+    }
+    (last, (point / weight(last)).min(1.0))
 }
 
 /// Adds a share to a resource's leg, looking among the legs from `first` on: they are few.

@@ -16,10 +16,11 @@
 
 use std::sync::OnceLock;
 
+use super::candidates::Candidates;
 use super::endpoint::{Card, Endpoints, Home, joined};
 use super::field;
 use super::hash::{mix, pair};
-use super::paths::{Paths, UNREACHED};
+use super::paths::Paths;
 use super::{Leg, NONE, Resources, Topology};
 use crate::Picoseconds;
 use crate::graph::Graph;
@@ -27,7 +28,9 @@ use crate::graph::Graph;
 /// How traffic between every two homes spreads over the fabric; pairs are worked out when first asked for.
 pub(super) struct Spread {
     pub resources: Resources,
-    /// Share of each of the paths' candidates within its set.
+    /// Candidates of its own, where they are not those of the paths.
+    own: Option<Candidates>,
+    /// Share of each candidate within its set.
     split: Vec<f64>,
     homes: usize,
     pairs: Vec<OnceLock<Bundle>>,
@@ -44,18 +47,33 @@ pub(super) struct Bundle {
 }
 
 impl Spread {
-    /// Spreads traffic at each switch in proportion to `weight` of the candidate links: positive integers.
-    pub fn new(graph: &Graph, paths: &Paths, endpoints: &Endpoints, weight: impl Fn(u32) -> u64) -> Self {
-        let mut split = Vec::with_capacity(paths.candidates.len());
-        let mut exact_split = Vec::with_capacity(paths.candidates.len());
-        for set in paths.sets() {
-            let weights = paths.candidates[set].iter().map(|hop| weight(hop.link));
-            let total: u64 = weights.clone().sum();
+    /// Spreads traffic at each switch in proportion to the weights of the candidate links, the paths' or others.
+    pub fn by_weight(graph: &Graph, paths: &Paths, endpoints: &Endpoints, own: Option<Candidates>) -> Self {
+        let weights = own.as_ref().unwrap_or(&paths.candidates).weights.clone();
+        Self::new(graph, paths, endpoints, own, &weights)
+    }
+
+    /// Spreads traffic at each switch in proportion to the rates of the candidate links.
+    pub fn by_rate(graph: &Graph, paths: &Paths, endpoints: &Endpoints) -> Self {
+        // Integers, so that shares compare exactly: parts of the fastest link's rate, 2^-50 fine.
+        let fastest = graph.rate.iter().copied().fold(0.0, f64::max);
+        let parts = |link: u32| (graph.rate[link as usize] / fastest * 2f64.powi(50)).round().max(1.0) as u64;
+        let weights: Vec<u64> = paths.candidates.hops.iter().map(|hop| parts(hop.link)).collect();
+        Self::new(graph, paths, endpoints, None, &weights)
+    }
+
+    fn new(graph: &Graph, paths: &Paths, endpoints: &Endpoints, own: Option<Candidates>, weights: &[u64]) -> Self {
+        let candidates = own.as_ref().unwrap_or(&paths.candidates);
+        let mut split = Vec::with_capacity(weights.len());
+        let mut exact_split = Vec::with_capacity(weights.len());
+        for set in candidates.sets() {
+            let weights = &weights[set];
+            let total: u64 = weights.iter().sum();
             let inverse = field::inverse(total);
-            split.extend(weights.clone().map(|weight| weight as f64 / total as f64));
-            exact_split.extend(weights.map(|weight| field::multiply(weight, inverse)));
+            split.extend(weights.iter().map(|&weight| weight as f64 / total as f64));
+            exact_split.extend(weights.iter().map(|&weight| field::multiply(weight, inverse)));
         }
-        let prints = fingerprints(graph.links(), paths, endpoints, &exact_split);
+        let prints = fingerprints(graph.links(), paths, candidates, endpoints, &exact_split);
         let resources = Resources::grouped(graph, |link| {
             let ends = [graph.src[link], graph.dst[link]];
             match ends.map(|node| paths.switch_of[node as usize] != NONE) {
@@ -67,7 +85,11 @@ impl Spread {
         });
         let homes = endpoints.homes.len();
         let pairs = (0..homes.pow(2)).map(|_| OnceLock::new()).collect();
-        Self { resources, split, homes, pairs }
+        Self { resources, own, split, homes, pairs }
+    }
+
+    fn candidates<'t>(&'t self, paths: &'t Paths) -> &'t Candidates {
+        self.own.as_ref().unwrap_or(&paths.candidates)
     }
 
     /// Appends the legs of a connection between two NICs that a path joins, and gives the latency of the longest path.
@@ -118,12 +140,17 @@ impl Spread {
 
     /// Carries a share from one attachment to another, a hop at a time; gives the latency of the longest path.
     fn lane(&self, graph: &Graph, paths: &Paths, from: u32, to: u32, share: f64, legs: &mut Vec<Leg>) -> Picoseconds {
-        let mut level = vec![(paths.attachments[from as usize], share, 0)]; // switches at one distance from `to`
+        let candidates = self.candidates(paths);
+        let mut level = vec![(paths.attachments[from as usize], share, 0)]; // switches as many hops from the start
         let mut nearer: Vec<(u32, f64, Picoseconds)> = Vec::new();
+        let mut longest = 0;
         loop {
             for &(at, share_at, latency_at) in &level {
-                for index in paths.nearer(at, to) {
-                    let hop = paths.candidates[index];
+                if at == paths.attachments[to as usize] {
+                    longest = longest.max(latency_at);
+                }
+                for index in candidates.towards(at, to) {
+                    let hop = candidates.hops[index];
                     let share = share_at * self.split[index];
                     let resource = self.resources.of_link(hop.link);
                     match legs.last_mut() {
@@ -134,7 +161,7 @@ impl Spread {
                 }
             }
             if nearer.is_empty() {
-                return level[0].2;
+                return longest;
             }
             nearer.sort_by_key(|reached| reached.0);
             nearer.dedup_by(|reached, kept| {
@@ -151,7 +178,7 @@ impl Spread {
 }
 
 /// The pairs of ports over which NICs of two homes spread their packets: those of all turns that a path joins, each once.
-fn lanes(paths: &Paths, from: &[u32], to: &[u32]) -> Vec<(usize, usize)> {
+pub(super) fn lanes(paths: &Paths, from: &[u32], to: &[u32]) -> Vec<(usize, usize)> {
     let mut lanes: Vec<_> = (0..from.len().max(to.len())).filter_map(|turn| joined(paths, from, to, turn)).collect();
     lanes.sort_unstable();
     lanes.dedup();
@@ -159,7 +186,13 @@ fn lanes(paths: &Paths, from: &[u32], to: &[u32]) -> Vec<(usize, usize)> {
 }
 
 /// Fingerprint of each link's shares over all pairs of homes; 0 for links that no pair uses.
-fn fingerprints(links: usize, paths: &Paths, endpoints: &Endpoints, exact_split: &[u64]) -> Vec<u64> {
+fn fingerprints(
+    links: usize,
+    paths: &Paths,
+    candidates: &Candidates,
+    endpoints: &Endpoints,
+    exact_split: &[u64],
+) -> Vec<u64> {
     let homes = &endpoints.homes;
     // What reaches each attachment, by the attachment that it comes from; and each home's ports, up and down.
     let mut bound: Vec<Vec<(u32, u64)>> = vec![Vec::new(); paths.attachments.len()];
@@ -187,7 +220,7 @@ fn fingerprints(links: usize, paths: &Paths, endpoints: &Endpoints, exact_split:
             print[port.down as usize] = down[index];
         }
     }
-    let mut at = vec![0; paths.switches.len()];
+    let (mut at, mut order) = (vec![0; paths.switches.len()], Vec::new());
     for (to, sources) in bound.iter().enumerate() {
         let to = to as u32;
         at.fill(0);
@@ -195,12 +228,10 @@ fn fingerprints(links: usize, paths: &Paths, endpoints: &Endpoints, exact_split:
             let mass = &mut at[paths.attachments[from as usize] as usize];
             *mass = field::add(*mass, part);
         }
-        let mut farthest_first: Vec<u32> = (0..paths.switches.len() as u32).collect();
-        farthest_first.retain(|&switch| paths.hops(switch, to) != UNREACHED);
-        farthest_first.sort_by_key(|&switch| std::cmp::Reverse(paths.hops(switch, to)));
-        for switch in farthest_first {
-            for index in paths.nearer(switch, to) {
-                let hop = paths.candidates[index];
+        paths.nearest_first(to, &mut order);
+        for &switch in order.iter().rev() {
+            for index in candidates.towards(switch, to) {
+                let hop = candidates.hops[index];
                 let part = field::multiply(at[switch as usize], exact_split[index]);
                 print[hop.link as usize] = field::add(print[hop.link as usize], part);
                 at[hop.to as usize] = field::add(at[hop.to as usize], part);

@@ -3,10 +3,12 @@
 use std::sync::OnceLock;
 
 use super::Resources;
+use super::candidates::Candidates;
 use super::endpoint::Endpoints;
 use super::paths::Paths;
 use super::pinned::Pinned;
 use super::spread::Spread;
+use super::weights::{by_capacity, by_paths};
 use crate::Result;
 use crate::graph::Graph;
 
@@ -19,6 +21,9 @@ pub struct Topology {
     pub(super) single_links: Resources,
     sprayed: OnceLock<Spread>,
     adaptive: OnceLock<Spread>,
+    by_sender: OnceLock<Spread>,
+    weighted: OnceLock<Option<Candidates>>,
+    even: OnceLock<Option<Candidates>>,
 }
 
 impl Topology {
@@ -38,6 +43,9 @@ impl Topology {
             graph,
             sprayed: OnceLock::new(),
             adaptive: OnceLock::new(),
+            by_sender: OnceLock::new(),
+            weighted: OnceLock::new(),
+            even: OnceLock::new(),
         })
     }
 
@@ -71,13 +79,28 @@ impl Topology {
     }
 
     pub(super) fn sprayed(&self) -> &Spread {
-        self.sprayed.get_or_init(|| Spread::new(&self.graph, &self.paths, &self.endpoints, |_| 1))
+        self.sprayed.get_or_init(|| Spread::by_weight(&self.graph, &self.paths, &self.endpoints, None))
     }
 
     pub(super) fn adaptive(&self) -> &Spread {
-        // Integers, so that shares compare exactly: parts of the fastest link's rate, 2^-50 fine.
-        let fastest = self.graph.rate.iter().copied().fold(0.0, f64::max);
-        let parts = |link: u32| (self.graph.rate[link as usize] / fastest * 2f64.powi(50)).round().max(1.0) as u64;
-        self.adaptive.get_or_init(|| Spread::new(&self.graph, &self.paths, &self.endpoints, parts))
+        self.adaptive.get_or_init(|| Spread::by_rate(&self.graph, &self.paths, &self.endpoints))
+    }
+
+    /// What senders make of it that choose evenly among all shortest paths.
+    pub(super) fn by_sender(&self) -> &Spread {
+        let own = || by_paths(&self.graph, &self.paths);
+        self.by_sender.get_or_init(|| Spread::by_weight(&self.graph, &self.paths, &self.endpoints, own()))
+    }
+
+    /// Candidates weighed by the capacity that leads on.
+    pub(super) fn weighted(&self) -> &Candidates {
+        let weighed = self.weighted.get_or_init(|| by_capacity(&self.graph, &self.paths));
+        weighed.as_ref().unwrap_or(&self.paths.candidates)
+    }
+
+    /// Candidates weighed by the paths that lead on.
+    pub(super) fn even(&self) -> &Candidates {
+        let weighed = self.even.get_or_init(|| by_paths(&self.graph, &self.paths));
+        weighed.as_ref().unwrap_or(&self.paths.candidates)
     }
 }

@@ -4,6 +4,19 @@
 
 use eastwest_engine::Picoseconds;
 use eastwest_engine::graph::{Graph, NodeKind};
+use eastwest_engine::routing::Balancing;
+
+/// Every way of balancing.
+pub const BALANCINGS: [Balancing; 8] = [
+    Balancing::Ecmp,
+    Balancing::Wcmp,
+    Balancing::Flowlet { flowlets: 3 },
+    Balancing::Spray,
+    Balancing::Adaptive,
+    Balancing::Pinned,
+    Balancing::Source { paths: None },
+    Balancing::Source { paths: Some(5) },
+];
 
 /// NVLink rate of a GPU, bytes a second (H100: 450 GB/s a direction).
 pub const NVLINK: f64 = 450e9;
