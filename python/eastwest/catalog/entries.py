@@ -68,7 +68,9 @@ class Nic:
 class Switch:
     """A switch: `cages` of at most `cage_bps`, each broken out into as many as `max_breakout` ports.
 
-    A switch with co-packaged optics has fibre ports for cages, and its power includes the optics.
+    A switch with co-packaged optics has fibre ports for cages, and its power includes the optics. Of a part of a
+    scheduled fabric, `cell_cages` are those that carry cells between leaves and fabric elements (all, of an element),
+    and `cell_efficiency` is what cells leave of their rate for packets.
     """
 
     name: str
@@ -81,6 +83,13 @@ class Switch:
     max_ports: int
     latency_s: float
     power_w: float
+    cell_cages: int = 0
+    cell_efficiency: float = 1.0
+
+    @property
+    def packet_cages(self) -> int:
+        """Cages that carry packets."""
+        return self.cages - self.cell_cages
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,8 @@ FIGURES: dict[str, dict[str, Figure]] = {
         "max_ports": Figure("max_ports", _count),
         "latency": Figure("latency_s", units.parse_time),
         "power": Figure("power_w", units.parse_power),
+        "cell_cages": Figure("cell_cages", _count),
+        "cell_efficiency": Figure("cell_efficiency", _fraction),
     },
     "servers": {
         "gpu": Figure("gpu", _name),

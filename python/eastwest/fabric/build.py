@@ -41,6 +41,7 @@ SHAPE_TIERS: dict[Shape, tuple[int, ...]] = {
     "mesh": (1,),
     "torus": (1,),
     "dragonfly-plus": (2,),
+    "scheduled": (2,),
     "custom": (),
 }
 """Shapes by name, each with the numbers of tiers that it can have."""
@@ -59,6 +60,7 @@ def build(plan: FabricPlan) -> Fabric:
     _check_planes(plan)
     _check_rates(plan)
     _check_technology(plan)
+    _check_cells(plan)
     if plan.network is not None:
         wiring, equipment = wire(plan, plan.network)
         return lay(plan, wiring, equipment)
@@ -111,7 +113,7 @@ def _wire(plan: FabricPlan, plates: dict[Tier, Faceplate]) -> Wiring:
         core = plates.get("core", spine)
         tiers = plan.tiers if plan.servers_per_pod is None else 3
         return railed(plan.servers, nics, leaf, spine, core, ratios, plan.servers_per_unit, tiers, plan.servers_per_pod)
-    if plan.shape == "leaf-spine" or plan.tiers == 2:
+    if plan.shape in ("leaf-spine", "scheduled") or plan.tiers == 2:
         return leaf_spine(plan.servers, nics, leaf, spine, ratios[0], plan.servers_per_unit)
     return fat_tree(
         plan.servers, nics, leaf, spine, plates["core"], ratios, plan.servers_per_unit, plan.servers_per_pod
@@ -205,6 +207,22 @@ def _check_technology(plan: FabricPlan) -> None:
         if technology not in switch.technologies:
             carried = ", ".join(switch.technologies)
             raise FabricError("switch", f"the {tier} switch {switch.name} speaks {carried}; the fabric is {technology}")
+
+
+def _check_cells(plan: FabricPlan) -> None:
+    """A scheduled fabric, and no other, is made of leaves and elements that speak cells."""
+    for tier in _tiers_that_may_be_needed(plan):
+        switch = plan.switch(tier)
+        if plan.shape != "scheduled" and switch.cell_cages:
+            raise FabricError(
+                "switch", f"{switch.name} speaks cells on {switch.cell_cages} cages: try shape: scheduled"
+            )
+        if plan.shape == "scheduled" and not (switch.cell_cages and (switch.packet_cages == 0) == (tier == "spine")):
+            wanted = "a leaf with cages for packets and for cells" if tier == "leaf" else "an element of cells alone"
+            parts = "{ leaf: jericho3-ai-18x800g, spine: ramon3-64x800g }"
+            raise FabricError("switch", f"the {tier} of a scheduled fabric is {wanted}, not {switch.name}: try {parts}")
+    if plan.shape == "scheduled" and plan.planes > 1:
+        raise FabricError("planes", "a scheduled fabric is one plane: its leaves spread cells over all elements")
 
 
 def _check_rates(plan: FabricPlan) -> None:

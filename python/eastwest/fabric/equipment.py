@@ -67,6 +67,11 @@ class Placed:
         """Latency of each switch."""
         return np.array([device.latency_s for device in self.equipment.devices])[self.equipment.kind_of]
 
+    @property
+    def cell_efficiency(self) -> NDArray[np.float64]:
+        """What cells leave of a link's rate, of each switch that sends any; 1 of others."""
+        return np.array([device.cell_efficiency for device in self.equipment.devices])[self.equipment.kind_of]
+
     def cages(self) -> tuple[Numbers, Numbers, Numbers]:
         """Switch, number and breakout of each cage, switch by switch."""
         switch, number = _counted(self.cages_of)

@@ -36,8 +36,9 @@ class Front:
 class Faceplate:
     """A switch whose ports down run at `down_bps` and up at `up_bps`, with so many ports in each cage.
 
-    Where both rates are alike, ports down and up may share a cage; otherwise each cage faces one way, since the
-    ports of a cage run at one rate. `reserved` ports of a switch whose ports are all alike are kept for borders.
+    Where both rates are alike, ports down and up may share a cage; otherwise each cage faces one way, since the ports
+    of a cage run at one rate. So it is with the leaf of a scheduled fabric, whose cages for cells face up. `reserved`
+    ports of a switch whose ports are all alike are kept for borders.
     """
 
     tier: Tier
@@ -51,12 +52,18 @@ class Faceplate:
     @property
     def is_uniform(self) -> bool:
         """Whether every port can face either way."""
-        return self.down_bps == self.up_bps
+        return self.down_bps == self.up_bps and self.switch.cell_cages in (0, self.switch.cages)
+
+    @property
+    def _most_cages(self) -> tuple[int, int]:
+        """Cages that can face down, and up."""
+        cells, cages = self.switch.cell_cages, self.switch.cages
+        return (cages - cells, cells) if 0 < cells < cages else (cages, cages)
 
     @property
     def most(self) -> int:
         """Ports at the rate of the ports down, were all to face down."""
-        ports = min(self.switch.cages, self.switch.max_ports // self.down_per_cage) * self.down_per_cage
+        ports = min(self._most_cages[0], self.switch.max_ports // self.down_per_cage) * self.down_per_cage
         return max(0, ports - self.reserved)
 
     def fits(self, down: int, up: int) -> bool:
@@ -65,12 +72,14 @@ class Faceplate:
             return down + up <= self.most
         down_cages, up_cages = self._cages(down, up)
         ports = down_cages * self.down_per_cage + up_cages * self.up_per_cage
-        return down_cages + up_cages <= self.switch.cages and ports <= self.switch.max_ports
+        most_down, most_up = self._most_cages
+        has_cages = down_cages <= most_down and up_cages <= most_up and down_cages + up_cages <= self.switch.cages
+        return has_cages and ports <= self.switch.max_ports
 
     def uplinks(self, down: int, ratio: float) -> int:
-        """Ports up that `down` ports need at most `ratio` to 1 oversubscribed."""
+        """Ports up that `down` ports need at most `ratio` to 1 oversubscribed; of cells, what they carry counts."""
         # A ratio such as 1.1 is not exact in binary: what is a whole number but for the last bits is that number.
-        return math.ceil(down * self.down_bps / (self.up_bps * ratio) - 1e-9)
+        return math.ceil(down * self.down_bps / (self.up_bps * self.switch.cell_efficiency * ratio) - 1e-9)
 
     def downlinks(self, up: int) -> int:
         """Ports down of at least the capacity of `up` ports up."""
@@ -98,6 +107,12 @@ class Faceplate:
         if self.is_uniform:
             kept = f" beside {self.reserved} for borders" if self.reserved else ""
             return f"{self.switch.name} has {self.most} at {in_gbps(self.down_bps)}{kept}"
+        if self.switch.cell_cages:
+            return (
+                f"{self.switch.name} has {self.switch.packet_cages} cages, each {self.down_per_cage} at "
+                f"{in_gbps(self.down_bps)}, and {self.switch.cell_cages} of cells, each {self.up_per_cage} at "
+                f"{in_gbps(self.up_bps)}"
+            )
         return (
             f"{self.switch.name} has {self.switch.cages} cages, each {self.down_per_cage} at {in_gbps(self.down_bps)} "
             f"or {self.up_per_cage} at {in_gbps(self.up_bps)}"

@@ -203,10 +203,15 @@ def _cables(cabled: list[Cabled]) -> pl.DataFrame:
 def _links(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed], cabled: list[Cabled]) -> pl.DataFrame:
     frames = []
     first_cable = 0
-    enter_s = _latencies(plan, block, placed)
+    enter_s, cell_share = _latencies(plan, block, placed), _cell_shares(plan, block, placed)
     for cables in cabled:
         count = len(cables.port_a)
         flight_s = cables.length_m * plan.link_layer.fibre_s_per_m
+        # Cells run between a leaf and a fabric element, where both speak them; the leaf first waits for a credit.
+        share_a, share_b = cell_share[cables.node_a], cell_share[cables.node_b]
+        is_cells = (share_a < 1) & (share_b < 1)
+        efficiency = plan.link_layer.efficiency * np.where(is_cells, np.minimum(share_a, share_b), 1.0)
+        credit_s = np.where(is_cells, 2 * (2 * flight_s + enter_s[cables.node_b]), 0.0)
         away, back = f"{cables.below}-{cables.above}", f"{cables.above}-{cables.below}"
         frames.append(
             pl.DataFrame(
@@ -218,8 +223,8 @@ def _links(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed], cable
                     "cable": np.repeat(first_cable + np.arange(count), 2),
                     "tier": _repeat([away, back], count),
                     "rate_bps": np.repeat(cables.rate_bps, 2),
-                    "efficiency": np.full(2 * count, plan.link_layer.efficiency),
-                    "latency_s": _both(flight_s + enter_s[cables.node_b], flight_s + enter_s[cables.node_a]),
+                    "efficiency": np.repeat(efficiency, 2),
+                    "latency_s": _both(flight_s + enter_s[cables.node_b] + credit_s, flight_s + enter_s[cables.node_a]),
                 }
             )
         )
@@ -255,6 +260,12 @@ def _latencies(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed]) -
     of_block = np.where(block.kind == KIND["nic"], plan.nic.latency_s, 0.0)
     shared = np.zeros(_shared_nvswitches(plan, block))
     return np.concatenate([np.tile(of_block, plan.servers), shared, *(tier.latency_s for tier in placed.values())])
+
+
+def _cell_shares(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed]) -> NDArray[np.float64]:
+    """What cells leave of the rate of links between nodes that speak them. Shape (nodes,)."""
+    others = np.ones(plan.servers * block.nodes + _shared_nvswitches(plan, block))
+    return np.concatenate([others, *(tier.cell_efficiency for tier in placed.values())])
 
 
 def _all(cabled: list[Cabled], end: str) -> Numbers:

@@ -26,6 +26,7 @@ Shape = Literal[
     "mesh",
     "torus",
     "dragonfly-plus",
+    "scheduled",
     "custom",
 ]
 Tier = Literal["leaf", "spine", "core", "border"]

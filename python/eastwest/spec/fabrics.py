@@ -50,6 +50,7 @@ _MEANINGLESS: dict[str, tuple[str, ...]] = {
     "mesh": ("servers_per_pod", "tiers", "oversubscription", "groups", "dims", "network", "sites"),
     "torus": ("servers_per_unit", "servers_per_pod", "tiers", "oversubscription", "groups", "network", "sites"),
     "dragonfly-plus": ("servers_per_pod", "tiers", "dims", "network", "sites"),
+    "scheduled": ("servers_per_pod", "tiers", "sites", *_OF_OTHER_SHAPES),
     "custom": (
         "switch",
         "breakout",
@@ -202,7 +203,10 @@ class Fabric(Entry):
     @field_validator("balancing", mode="before")
     @classmethod
     def _technology_chooses(cls, written: Any, info: ValidationInfo) -> Any:
-        return BALANCING.get(info.data.get("technology", ""), "ecmp") if written == "default" else written
+        if written != "default":
+            return written
+        is_scheduled = info.data.get("shape") == "scheduled"
+        return "spray" if is_scheduled else BALANCING.get(info.data.get("technology", ""), "ecmp")
 
     @model_validator(mode="after")
     def _fits_its_shape(self) -> Fabric:
@@ -213,6 +217,8 @@ class Fabric(Entry):
         for name in meaningless(self.shape, self.tiers):
             if getattr(self, name):
                 raise refuse(f"{name} has no meaning {what}", at=name)
+        if self.shape == "scheduled" and self.balancing != "spray":
+            raise refuse("a scheduled fabric spreads cells evenly by itself: leave balancing out", at="balancing")
         for needed in _NEEDED.get(self.shape, ("switch",)):
             if not getattr(self, needed):
                 raise refuse(f"the shape {self.shape} needs {needed!r}", at="shape")

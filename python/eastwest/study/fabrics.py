@@ -115,7 +115,9 @@ def cautions(study: Study, name: str, cluster: str) -> list[str]:
 def _reordering(study: Study, name: str, cluster: str) -> list[str]:
     """A NIC that cannot take packets out of order where the fabric reorders them."""
     asked, nic = study.fabrics[name], study.nic(name, cluster)
-    if asked.balancing not in ("spray", "adaptive", "source") or nic.places_out_of_order:
+    # A scheduled fabric puts cells together again, in order, before the NIC.
+    is_in_order = asked.shape == "scheduled" or asked.balancing not in ("spray", "adaptive", "source")
+    if is_in_order or nic.places_out_of_order:
         return []
     loss = "takes every gap for a loss and sends again from there" if nic.retransmission == "go-back-n" else "reorders"
     return [
