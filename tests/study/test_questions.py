@@ -158,6 +158,54 @@ def test_a_measured_step_stays_measured_where_it_was():
     assert exposed[32] == pytest.approx(0.4 * (31 / 32) / (63 / 64), rel=1e-2)
 
 
+def test_strong_scaling_of_compute_alone_is_linear():
+    found = scaling(study([COMPUTE]), "rails", "job", (8, 64), is_strong=True)
+    (line,) = found.curves
+    assert found.is_strong
+    assert [size.step_s for size in line.sizes] == pytest.approx([0.010 / times for times in (1, 2, 4, 8)])
+    assert [size.speedup for size in line.sizes] == pytest.approx([1, 2, 4, 8])
+    assert [size.efficiency for size in line.sizes] == pytest.approx([1, 1, 1, 1])
+    assert line.findings == ("It scales linearly up to 64 GPUs.",)
+
+
+def test_strong_scaling_divides_the_batch_and_leaves_the_model_whole():
+    tokens = {"name": "tensor", "collective": "all-reduce", "group": 8, "bytes": "256 MB", "carries": "batch"}
+    hand_on = {"name": "hand-on", "send_recv": {"shift": 8}, "bytes": "64 MB"}
+    asked = [COMPUTE, GRADIENTS, EXPERTS, tokens, hand_on]
+    (found,) = scaling(study(asked), "rails", "job", (16, 64), is_strong=True).curves
+    for size, part in zip(found.sizes, (1, 2, 4), strict=True):
+        by_hand = [
+            COMPUTE | {"compute": f"{10 / part} ms"},
+            GRADIENTS,
+            EXPERTS | {"bytes": f"{4 / part} GB"},
+            tokens | {"bytes": f"{256 / part} MB"},
+            hand_on | {"bytes": f"{64 / part} MB"},
+        ]
+        (row,) = run(study(by_hand, servers=size.servers)).rows
+        assert size.step_s == pytest.approx(row.step_s, rel=1e-9)
+
+
+def test_where_a_strong_scaling_curve_turns_is_told():
+    """Ever less compute, ever more steps of a ring: 2 (n-1) of them, each of one path's latency or more."""
+    ring = {"name": "gradients", "collective": "all-reduce", "bytes": "1 MB", "algorithm": "ring", "channels": 1}
+    short = {"name": "forward", "compute": "200 us"}
+    (found,) = scaling(study([short, ring | {"after": ["forward"]}]), "rails", "job", (8, 64), is_strong=True).curves
+    steps = [size.step_s for size in found.sizes]
+    assert steps[-1] > steps[-2]
+    turn = found.sizes[steps.index(min(steps))]
+    assert any(each.startswith("More GPUs made it slower: a step takes ") for each in found.findings)
+    assert found.findings[-1].startswith(f"The curve turns at {turn.gpus} GPUs: ")
+    assert found.findings[-1].endswith("none of the larger sizes is faster.")
+
+
+def test_mixes_of_a_study_are_in_no_other_question_s_way():
+    asked = study([COMPUTE, GRADIENTS])
+    mixed = asked.changed({"mixes": {"all": {"jobs": [{"workload": "job", "servers": 8}]}}})
+    assert scaling(mixed, "rails", "job") == scaling(asked, "rails", "job")
+    assert curve(mixed, "rails", "all-reduce", [1e9]) == curve(asked, "rails", "all-reduce", [1e9])
+    assert sensitivity(mixed, "rails", "job") == sensitivity(asked, "rails", "job")
+
+
 @pytest.mark.parametrize(
     ("fabric", "workload", "gpus", "said"),
     [

@@ -26,6 +26,9 @@ def run(
             help="Numbers of GPUs, doubled from one to the other: 64..4096. The cluster's size halved where left out.",
         ),
     ] = None,
+    strong: Annotated[
+        bool, typer.Option("--strong", help="Share the smallest size's work among more GPUs; else each has as much.")
+    ] = False,
     cluster: Annotated[str | None, typer.Option("--cluster", help="Cluster, where the fabric fits several.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
@@ -43,7 +46,7 @@ def run(
 
     given, sizes = specification.load(study), None if gpus is None else counts("--gpus", gpus)
     with progress() as advance:
-        found = studies.scaling(given, fabric, workload, sizes, cluster, advance)
+        found = studies.scaling(given, fabric, workload, sizes, cluster, advance, is_strong=strong)
     if as_json:
         json.dump(asdict(found), sys.stdout, indent=2)
         sys.stdout.write("\n")

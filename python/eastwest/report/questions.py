@@ -44,11 +44,16 @@ def scaling_table(scaling: Scaling) -> RenderableType:
                 percent(size.efficiency),
                 in_short(size.bottleneck),
             )
-        title = Text(f"{scaling.workload} on {scaling.fabric}, {curve.name}", "bold underline")
+        kind = ", strong scaling" if scaling.is_strong else ""
+        title = Text(f"{scaling.workload} on {scaling.fabric}, {curve.name}{kind}", "bold underline")
         parts += [title, table, Text()]
         parts += [Text(finding, "bold") for finding in curve.findings]
         parts.append(Text())
     foot = "Each GPU has the same work at every size; times as fast: work done in all, over that of the smallest size."
+    if scaling.is_strong:
+        foot = (
+            "All GPUs together have the same work at every size; times as fast: the smallest size's step over this one."
+        )
     return Group(*parts, Text(foot, "dim"))
 
 

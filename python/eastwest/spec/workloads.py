@@ -26,7 +26,7 @@ from eastwest.spec.values import (
     TimeOrZero,
     refuse,
 )
-from eastwest.workload import KINDS, Algorithm, CollectiveKind, Side
+from eastwest.workload import KINDS, Algorithm, Carries, CollectiveKind, Side
 
 RING_CHANNELS = 16
 """Channels of a ring where left out: two a NIC in a server of eight, as NCCL finds on such servers."""
@@ -297,6 +297,8 @@ class CollectiveOperation(Entry):
     """Ranks that take part in one."""
     root: Annotated[int, Strict(), Field(ge=0)] = 0
     """For a broadcast or a reduce: which rank of the group it comes from or ends at."""
+    carries: Carries | None = None
+    """What its bytes are of: a rank's part of the batch, which shrinks in strong scaling, or the model."""
     queue: Name = "collectives"
     """Communicator: operations of one queue run one after another."""
     after: tuple[str, ...] = ()

@@ -96,6 +96,6 @@ def _asked(study: Study, collective: str, algorithm: str | None) -> Operations:
     if algorithm is not None:
         operation["algorithm"] = algorithm
     workload = {"kind": "operations", "operations": [operation]}
-    asked = study.changed({"workloads": {"curve": workload}}, by="--collective").workloads["curve"]
+    asked = study.changed({"workloads": {"curve": workload}, "mixes": {}}, by="--collective").workloads["curve"]
     assert isinstance(asked, Operations)
     return asked

@@ -13,6 +13,7 @@ from eastwest.study.result import FabricFacts, JobRow, Row, Stopped, StudyResult
 from eastwest.study.runs import CutOffError, Runs
 from eastwest.study.selection import Combination, Mixture
 from eastwest.study.timeline import Timeline
+from eastwest.workload import Step
 
 Advance = Callable[[int, int, str], None]
 """Called with (cases done, cases in all, what comes next)."""
@@ -25,10 +26,18 @@ def unwatched(_done: int, _total: int, _what: str) -> None:
     """Progress that nobody watches."""
 
 
-def run(study: Study, advance: Advance = unwatched, where: str = "", *, is_timed: bool = False) -> StudyResult:
+def run(
+    study: Study,
+    advance: Advance = unwatched,
+    where: str = "",
+    *,
+    is_timed: bool = False,
+    work: Callable[[Step], Step] | None = None,
+) -> StudyResult:
     """Runs a study, or those of its combinations that meet the conditions of `where`, and gives its result.
 
-    Where it `is_timed`, each case's median draw is run once more for its timeline.
+    Where it `is_timed`, each case's median draw is run once more for its timeline. `work` makes of each workload's step
+    the one that is run.
 
     Raises:
         StudyError: a fabric cannot be built, or a measured time cannot be met; names the line.
@@ -36,7 +45,7 @@ def run(study: Study, advance: Advance = unwatched, where: str = "", *, is_timed
         KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
     """
     began = time.perf_counter()
-    (chosen, mixtures), runs = selection.chosen(study, where), Runs()
+    (chosen, mixtures), runs = selection.chosen(study, where), Runs() if work is None else Runs(work)
     rows: list[Row] = []
     remarks: list[notes.Remark] = []
     timelines: list[Timeline] = []

@@ -31,10 +31,18 @@ class CutOffError(StudyError):
     """Ranks that must talk have no path over what is left of a fabric in which something has failed."""
 
 
+def _as_asked(step: Step) -> Step:
+    return step
+
+
 @dataclass
 class Runs:
-    """A study while it runs: what was built and solved is kept, since many cases share it."""
+    """A study while it runs: what was built and solved is kept, since many cases share it.
 
+    `work` makes of each workload's step the one that is run.
+    """
+
+    work: Callable[[Step], Step] = _as_asked
     engine_s: float = 0.0
     sizes: dict[tuple[str, int, float], float] = field(default_factory=dict)
     steps_s: dict[tuple[object, ...], float] = field(default_factory=dict)
@@ -82,8 +90,8 @@ class Runs:
         """The step of a workload on so many ranks; `StudyError` where a time measured cannot be met."""
         asked = study.workloads[workload]
         if isinstance(asked, spec.Operations):
-            return workloads.listed(asked, ranks)
-        return workloads.measured(asked, ranks).step(self._bytes(study, workload, asked))
+            return self.work(workloads.listed(asked, ranks))
+        return self.work(workloads.measured(asked, ranks).step(self._bytes(study, workload, asked)))
 
     def _bytes(self, study: Study, workload: str, asked: spec.Measured) -> float:
         """Message size of a measured workload, solved for on the fabric where it was measured."""

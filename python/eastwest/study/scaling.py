@@ -1,7 +1,8 @@
-"""Scaling: the same work for each GPU on more and more servers, as a sweep over the cluster's size and a view of it.
+"""Scaling: a workload on more and more servers, as a sweep over the cluster's size and a view of it.
 
-Every rank computes and exchanges what the workload says, whatever their number (weak scaling), so that linear scaling
-is a step that takes no longer. Not here: how a sweep is run (`join`).
+Weak: every rank computes and exchanges what the workload says, whatever their number; linear is a step that takes no
+longer. Strong: all ranks together have the work that they have at the smallest size; linear is a step that takes half
+as long on twice as many. Not here: how a sweep is run (`join`), what shrinks (`workload.divided`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from eastwest.spec import Study, StudyError
 from eastwest.study.join import Advance, run, unwatched
 from eastwest.study.result import Row
 from eastwest.units import format_time
+from eastwest.workload import Step, divided
 
 SERVERS = "servers"
 """The swept column."""
@@ -27,7 +29,10 @@ NOTHING = 5e-3
 
 @dataclass(frozen=True)
 class Size:
-    """One size of the cluster. `speedup` is throughput over that of the smallest, `efficiency` that over linear."""
+    """One size of the cluster. `speedup` is throughput over that of the smallest, `efficiency` that over linear.
+
+    Throughput is work done in a second: of strong scaling, steps.
+    """
 
     servers: int
     gpus: int
@@ -49,11 +54,12 @@ class Curve:
 
 @dataclass(frozen=True)
 class Scaling:
-    """How one workload scales on one fabric."""
+    """How one workload scales on one fabric; `is_strong`: all GPUs' work is the same at every size, not each one's."""
 
     fabric: str
     workload: str
     curves: tuple[Curve, ...]
+    is_strong: bool = False
 
 
 def scaling(
@@ -63,8 +69,12 @@ def scaling(
     gpus: tuple[int, int] | None = None,
     cluster: str | None = None,
     advance: Advance = unwatched,
+    *,
+    is_strong: bool = False,
 ) -> Scaling:
     """Runs a workload on a fabric of every size: `gpus` from one number to another by doubling.
+
+    Where it `is_strong`, GPUs share the work that those of the smallest size have.
 
     Where `gpus` is None: the sizes that the study sweeps the cluster over, or its size halved as often as the workload
     still fits.
@@ -77,13 +87,21 @@ def scaling(
     servers = _servers(study, fabric, base, gpus)
     sized = study if servers is None else _sized(study, fabric, base, servers)
     at = f"fabric={fabric if servers is None else _scaled(fabric)},workload={workload},"
-    rows = run(sized, advance, at + f"cluster={base if servers is None else _scaled(base)}").rows
-    per_server = study.server(study.variants("clusters", base)[0]).gpus
+    variants = study.variants("clusters", base)
+    per_server = study.server(variants[0]).gpus
+    smallest = per_server * min(servers or [study.clusters[each].servers for each in variants])
+
+    def work(step: Step) -> Step:
+        return divided(step, smallest / step.ranks) if is_strong else step
+
+    where = at + f"cluster={base if servers is None else _scaled(base)}"
+    rows = run(sized, advance, where, work=work).rows
     curves: dict[str, list[Row]] = {}
     for row in rows:
         others = [f"{each.name} {each.text}" for each in row.parameters if each.name != SERVERS]
         curves.setdefault(", ".join([row.placement, *others]), []).append(row)
-    return Scaling(fabric, workload, tuple(_curve(name, found, per_server) for name, found in curves.items()))
+    found = (_curve(name, each, per_server, is_strong=is_strong) for name, each in curves.items())
+    return Scaling(fabric, workload, tuple(found), is_strong)
 
 
 def _cluster(study: Study, fabric: str, workload: str, cluster: str | None) -> str:
@@ -147,7 +165,8 @@ def _sized(study: Study, fabric: str, cluster: str, servers: list[int]) -> Study
     fabrics = {**written["fabrics"], _scaled(fabric): {"like": fabric, "cluster": _scaled(cluster)}}
     only = cluster if len(written["clusters"]) == 1 else None
     workloads = {name: _measured_on(entry, only) for name, entry in written["workloads"].items()}
-    return study.changed({"clusters": clusters, "fabrics": fabrics, "workloads": workloads})
+    # mixes need not fit into every size, and are not run
+    return study.changed({"clusters": clusters, "fabrics": fabrics, "workloads": workloads, "mixes": {}})
 
 
 def _scaled(name: str) -> str:
@@ -161,20 +180,21 @@ def _measured_on(workload: dict[str, Any], cluster: str | None) -> dict[str, Any
     return {**workload, "measured_on": {"cluster": cluster, **workload["measured_on"]}}
 
 
-def _curve(name: str, rows: list[Row], per_server: int) -> Curve:
+def _curve(name: str, rows: list[Row], per_server: int, *, is_strong: bool) -> Curve:
     servers = {id(row): next(int(each.value or 0) for each in row.parameters if each.name == SERVERS) for row in rows}
     ordered = sorted(rows, key=lambda row: servers[id(row)])
     first = ordered[0]
 
     def size(row: Row) -> Size:
-        efficiency = first.step_s / row.step_s if row.step_s else 1.0
+        faster = first.step_s / row.step_s if row.step_s else 1.0
         count = servers[id(row)]
+        times = count / servers[id(first)]
+        speedup, efficiency = (faster, faster / times) if is_strong else (faster * times, faster)
         where = row.bottleneck.where
-        speedup = efficiency * count / servers[id(first)]
         return Size(count, count * per_server, row.step_s, row.exposed_share, where, speedup, efficiency)
 
     sizes = tuple(size(row) for row in ordered)
-    return Curve(name, sizes, tuple(_findings(sizes)))
+    return Curve(name, sizes, tuple(_turns(sizes) if is_strong else _findings(sizes)))
 
 
 def _findings(sizes: tuple[Size, ...]) -> Iterator[str]:
@@ -200,6 +220,32 @@ def _findings(sizes: tuple[Size, ...]) -> Iterator[str]:
         f"{larger.gpus:,}: a step of {format_time(smaller.step_s)} becomes one of {format_time(larger.step_s)}, held "
         f"back by {larger.bottleneck}."
     )
+
+
+def _turns(sizes: tuple[Size, ...]) -> Iterator[str]:
+    """Of strong scaling: where more GPUs made it slower, up to which it pays, and how far that is from linear."""
+    pairs = list(itertools.pairwise(sizes))
+    if not pairs:
+        yield "One size tells nothing of scaling: name more with --gpus."
+        return
+    for smaller, larger in pairs:
+        if larger.step_s > smaller.step_s * (1 + NOTHING):
+            yield (
+                f"More GPUs made it slower: a step takes {format_time(larger.step_s)} on {larger.gpus:,} and "
+                f"{format_time(smaller.step_s)} on {smaller.gpus:,}, held back by {larger.bottleneck}."
+            )
+    best = max(sizes, key=lambda size: size.speedup)
+    reached = (
+        f"{best.gpus:,} GPUs are {best.speedup:.3g} times as fast as {sizes[0].gpus:,}, {_percent(best.efficiency)} of "
+        "linear"
+    )
+    if best.efficiency > 1 - NOTHING and best is sizes[-1]:
+        yield f"It scales linearly up to {best.gpus:,} GPUs."
+    elif best is sizes[-1]:
+        smaller, larger = min(pairs, key=lambda pair: pair[1].efficiency / pair[0].efficiency)
+        yield f"{reached}. Most is lost from {smaller.gpus:,} to {larger.gpus:,}, held back by {larger.bottleneck}."
+    else:
+        yield f"The curve turns at {best.gpus:,} GPUs: {reached}, and none of the larger sizes is faster."
 
 
 def _percent(share: float) -> str:

@@ -76,6 +76,7 @@ def _operation(
         _matrix(asked, ranks),
         asked.queue,
         asked.after,
+        carries=asked.carries,
     )
 
 

@@ -1,11 +1,13 @@
 """Workloads: what the ranks of a job do in one step."""
 
 from eastwest.workload.background import Background, Traffic, background
+from eastwest.workload.divide import divided
 from eastwest.workload.jobs import Job, ended, merged
 from eastwest.workload.measured import Measured
 from eastwest.workload.operations import (
     KINDS,
     Algorithm,
+    Carries,
     Collective,
     CollectiveKind,
     Compute,
@@ -26,6 +28,7 @@ __all__ = [
     "KINDS",
     "Algorithm",
     "Background",
+    "Carries",
     "Collective",
     "CollectiveKind",
     "Compute",
@@ -41,6 +44,7 @@ __all__ = [
     "all_ranks",
     "background",
     "consecutive",
+    "divided",
     "ended",
     "in_order",
     "merged",

@@ -27,6 +27,7 @@ Algorithm = Literal[
     "hierarchical-staged",
     "hierarchical-pipelined",
 ]
+Carries = Literal["batch", "model"]
 Groups = tuple[npt.NDArray[np.uint32], ...]
 
 _ROUND: tuple[CollectiveKind, ...] = ("all-reduce", "all-gather", "reduce-scatter", "broadcast", "reduce")
@@ -80,7 +81,8 @@ class Collective:
     `bytes` is the buffer of a rank, as in the `size` column of nccl-tests; `matrix`, for an uneven all-to-all, holds
     instead the bytes from each rank of a group to each other, shape (n, n). Collectives that share a `queue` (a
     communicator) run one after another. A broadcast goes out from the first rank of each
-    group; a reduce ends there.
+    group; a reduce ends there. It `carries` a rank's part of the batch, by which it shrinks as more ranks share the
+    work, or the model; None: an all-to-all the batch, any other the model.
     """
 
     name: str
@@ -93,6 +95,12 @@ class Collective:
     queue: str = "collectives"
     after: tuple[str, ...] = ()
     overheads: Overheads = Overheads()
+    carries: Carries | None = None
+
+    @property
+    def carried(self) -> Carries:
+        """What its bytes are in proportion to: a rank's part of the batch, or the model."""
+        return self.carries or ("batch" if self.kind == "all-to-all" else "model")
 
 
 @dataclass(frozen=True)
