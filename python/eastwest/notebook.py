@@ -36,6 +36,13 @@ class Answer:
         return to_table(self.result)
 
     @property
+    def jobs(self) -> pl.DataFrame:
+        """One row for each job of a mix: its step beside the others and alone, in seconds, and the slowdown."""
+        from eastwest.study import jobs_table
+
+        return jobs_table(self.result)
+
+    @property
     def json(self) -> dict[str, Any]:
         """The result as `eastwest study --json` prints it."""
         from eastwest.study import to_json

@@ -79,3 +79,35 @@ def test_mistakes_are_told_with_their_remedy(swept: Command, arguments: tuple[st
     assert said.code == 2
     assert remedy in said.err
     assert said.out == ""
+
+
+def test_strong_scaling_shares_the_work(eastwest: Command) -> None:
+    asked = ("scaling", "small.yaml", "--fabric", "two", "--workload", "job", "--gpus", "8..32", "--strong")
+    assert "strong scaling" in eastwest(*asked).out
+    found = json.loads(eastwest(*asked, "--json").out)
+    steps = [size["step_s"] for size in found["curves"][0]["sizes"]]
+    assert found["is_strong"]
+    assert steps == sorted(steps, reverse=True)
+
+
+def test_a_mix_has_a_table_of_its_jobs(eastwest: Command, tmp_path: Path) -> None:
+    mix = "mixes: {both: {jobs: [{workload: job, servers: 2}, {workload: job, servers: 2}]}}\n"
+    (tmp_path / "mixed.yaml").write_text(STUDY + mix)
+    said = eastwest("study", "mixed.yaml", "--where", "mix=both", "--out", "found")
+    assert said.code == 0
+    assert "job-2" in said.out
+    assert sorted(each.name for each in (tmp_path / "found").iterdir()) == [
+        "jobs.parquet",
+        "report.html",
+        "results.json",
+    ]
+    assert "Several jobs at once" in (tmp_path / "found" / "report.html").read_text()
+
+
+def test_timelines_are_traces_in_a_folder_and_charts_in_the_report(eastwest: Command, tmp_path: Path) -> None:
+    said = eastwest("study", "small.yaml", "--timeline", "traces", "--out", "found")
+    assert said.code == 0
+    assert "2 in traces" in said.err
+    assert [each.suffix for each in (tmp_path / "traces").iterdir()] == [".perfetto-trace"] * 2
+    assert "What happens when" in (tmp_path / "found" / "report.html").read_text()
+    assert "is a file" in eastwest("study", "small.yaml", "--timeline", "small.yaml").err

@@ -60,3 +60,13 @@ def test_half_the_nics_are_half_the_ports_and_only_the_old_nic_is_warned_of():
     warnings = ew.run(EXAMPLES / "own-parts.yaml").result.warnings
     assert len(warnings) == 1
     assert "house-nic" in warnings[0]
+
+
+def test_jobs_apart_do_not_touch_and_scattered_ones_do():
+    jobs = ew.run(
+        EXAMPLES / "shared-cluster.yaml", where="mix=apart|scattered|scattered-and-busy,fabric=half-sprayed"
+    ).jobs
+    slowdown = {(row["mix"], row["job"]): row["slowdown"] for row in jobs.to_dicts()}
+    assert slowdown["apart", "dense"] == pytest.approx(1)
+    assert slowdown["apart", "experts"] == pytest.approx(1)
+    assert 1.02 < slowdown["scattered", "dense"] < slowdown["scattered-and-busy", "dense"]

@@ -7,8 +7,7 @@ import pytest
 
 from eastwest import spec
 from eastwest.fabric import Part, parted
-from eastwest.study import StudyResult, build_fabric, run, to_json
-from eastwest.study.result import jobs_table
+from eastwest.study import StudyResult, build_fabric, jobs_table, run, to_json
 
 PORT_BPS = 400e9 * 4096 / 4178
 """Payload of a NIC's port over RoCEv2."""

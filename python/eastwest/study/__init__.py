@@ -3,7 +3,7 @@
 from eastwest.study.curve import Curve, curve
 from eastwest.study.fabrics import build_fabric
 from eastwest.study.join import run
-from eastwest.study.result import FabricFacts, Row, StudyResult, to_json, to_table
+from eastwest.study.result import FabricFacts, Row, StudyResult, jobs_table, to_json, to_table
 from eastwest.study.scaling import Scaling, scaling
 from eastwest.study.sensitivity import Sensitivity, sensitivity
 from eastwest.study.timeline import Timeline
@@ -18,6 +18,7 @@ __all__ = [
     "Timeline",
     "build_fabric",
     "curve",
+    "jobs_table",
     "run",
     "scaling",
     "sensitivity",
