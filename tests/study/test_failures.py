@@ -112,3 +112,54 @@ workloads:
         spec.StudyError, match="study:10:9: fabric 'two': there is no switch 'leaf-00'; did you mean 'leaf-0'"
     ):
         run(spec.loads(text))
+
+
+def outage(**changes: Any) -> Any:
+    """What becomes of an all-to-all between the end of spine 3 and new routes."""
+    spine = {"failures": [{"switch": "spine-3"}]}
+    return run(study({"less": {**spine, **changes}})).rows[1].outage
+
+
+def test_until_routes_are_new_pinned_connections_over_a_spine_that_is_down_hang_and_all_ranks_wait() -> None:
+    # 497 of 504 connections between servers go beyond the leaf, where static routes use 8 spines alike.
+    found = outage(balancing="pinned")
+    assert found.connections == pytest.approx(497 / 504 / 8, rel=1e-9)
+    assert (found.lost, found.ranks, found.ends) == (pytest.approx(found.connections), 1.0, False)
+    assert (
+        found.why
+        == "12.3 % of the connections between servers hang, 100 % of the ranks wait for them, and no step ends"
+    )
+
+
+def test_hashed_connections_hang_as_often_as_a_hash_falls_on_the_spine() -> None:
+    found = outage(balancing="ecmp")
+    # 16 draws of 254,464 connections: 0.002 is over ten standard deviations.
+    assert found.connections == pytest.approx(497 / 504 / 8, abs=0.002)
+    assert not found.ends
+
+
+def test_sprayed_connections_all_lose_an_eighth_and_it_is_the_nic_s_matter_what_becomes_of_it() -> None:
+    selective, go_back = outage(balancing="spray"), outage(balancing="spray", nic="thor-2")
+    for found in (selective, go_back):
+        assert found.connections == pytest.approx(497 / 504, rel=1e-9)
+        assert found.lost == pytest.approx(497 / 504 / 8, rel=1e-9)
+    assert selective.ends
+    assert not go_back.ends
+
+
+def test_senders_that_choose_paths_retire_those_that_are_down() -> None:
+    found = outage(balancing="source")
+    assert found.ends
+    assert "their senders retire these" in found.why
+
+
+def test_a_slow_link_loses_nothing() -> None:
+    slow = {"failures": [{"link": ["leaf-u0-r0", "spine-3"], "rate": "100 Gb/s"}]}
+    assert run(study({"slow": slow})).rows[1].outage is None
+
+
+def test_what_stays_on_a_rail_of_one_unit_loses_nothing_with_a_spine() -> None:
+    on_rail = {"name": "it", "collective": "all-reduce", "bytes": "1 GB", "group": 64}
+    fabrics = {"less": {"balancing": "pinned", "failures": [{"switch": "spine-3"}]}}
+    found = run(study(fabrics, operation=on_rail)).rows[1].outage
+    assert (found.connections, found.ranks, found.ends) == (0.0, 0.0, True)

@@ -5,7 +5,7 @@ use crate::{EngineError, to_python};
 use eastwest_engine::demand::Demands;
 use eastwest_engine::fluid::max_min;
 use eastwest_engine::graph::{Graph, NodeKind};
-use eastwest_engine::lower::check_carriage;
+use eastwest_engine::lower::{Losses, check_carriage, losses};
 use eastwest_engine::outcome::Outcome;
 use eastwest_engine::routing::{Balancing, Connection, Router, Topology};
 use eastwest_engine::schedule::{Fidelity, Record, RunOptions, record, run_seeds};
@@ -224,6 +224,40 @@ impl Network {
         out.set_item("mean", table(py, timeline.mean, timeline.tiers)?)?;
         out.set_item("most", table(py, timeline.most, timeline.tiers)?)?;
         Ok(out)
+    }
+
+    /// What of a program is lost, for each seed, where `down` says of each link whether it is down: the shares of the
+    /// connections between servers that lose anything, of their bytes that are lost, and of the ranks that wait for them.
+    #[expect(clippy::too_many_arguments, reason = "the whole program in one call")]
+    fn losses(
+        &self,
+        py: Python<'_>,
+        gpu: PyReadonlyArray1<'_, u32>,
+        ops: Vec<OpIn<'_>>,
+        mix: MixIn<'_>,
+        carried: CarriageIn,
+        down: PyReadonlyArray1<'_, bool>,
+        seeds: Vec<u64>,
+    ) -> PyResult<Vec<(f64, f64, f64)>> {
+        let program = program(gpu.as_slice()?, &ops, 1.0, &mix, carriage(&carried)?)?;
+        let (balancing, per_switch, down) = (balancing(&carried)?, per_switch_seeds(&carried)?, down.as_slice()?);
+        let topology = &self.topology;
+        if down.len() != topology.graph().links() {
+            return Err(EngineError::new_err("there is not one entry of down for each link"));
+        }
+        let found = py.detach(|| {
+            seeds
+                .iter()
+                .map(|&seed| losses(&Router::new(topology, balancing, per_switch, seed), &program, down))
+                .collect::<Result<Vec<_>, _>>()
+        });
+        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        let shares = |found: Losses| {
+            let waits = found.waits.iter().filter(|&&waits| waits).count();
+            let ranks = share(waits as f64, found.waits.len() as f64);
+            (share(found.hit, found.connections), share(found.lost, found.bytes), ranks)
+        };
+        Ok(found.map_err(to_python)?.into_iter().map(shares).collect())
     }
 
     /// Max-min rates of connections that all run at once, payload bytes a second: one an entry of `from_gpu`, `to_gpu`.

@@ -42,6 +42,15 @@ class Network:
         every: int,
         tiers: npt.NDArray[np.uint32],
     ) -> dict[str, Any]: ...
+    def losses(
+        self,
+        gpu: npt.NDArray[np.uint32],
+        ops: Sequence[object],
+        mix: object,
+        carried: object,
+        down: npt.NDArray[np.bool_],
+        seeds: Sequence[int],
+    ) -> list[tuple[float, float, float]]: ...
     def max_min(
         self,
         from_gpu: npt.NDArray[np.uint32],

@@ -80,6 +80,19 @@ class Run:
         return int(np.argsort(self.step_s, kind="stable")[(len(self.step_s) - 1) // 2])
 
 
+@dataclass(frozen=True)
+class Losses:
+    """What a step loses while links are down and routes are as before, as shares from 0 to 1, mean over draws.
+
+    `connections`: of those between servers, the ones that lose anything; `lost`: of their bytes, those whose paths
+    cross what is down; `ranks`: those that take part in a collective or a message that loses.
+    """
+
+    connections: float
+    lost: float
+    ranks: float
+
+
 def _in_names(message: str, step: Step) -> str:
     """A message of the engine, which counts operations, with their names in place of their numbers."""
     names = [operation.name for operation in step.operations]
@@ -207,6 +220,32 @@ class Network:
                 np.array([number[tier] for tier in tiers], dtype=np.uint32),
             )
         return Record(**arrays, tiers=tuple(names))
+
+    def losses(
+        self,
+        step: Step,
+        gpu_of_rank: npt.NDArray[np.uint32],
+        carriage: Carriage,
+        is_down: npt.NDArray[np.bool_],
+        seeds: Sequence[int] = (0,),
+    ) -> Losses:
+        """What `step` loses where `is_down` says of each link, by its number, whether it is down. Shape (links,).
+
+        Raises:
+            EngineError: as `run`.
+        """
+        try:
+            found = self._native.losses(
+                np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
+                native_ops(step),
+                native_mix(step, None),
+                carriage,
+                np.ascontiguousarray(is_down, dtype=np.bool_),
+                list(seeds),
+            )
+        except (ValueError, OverflowError) as error:
+            raise EngineError(_with_nodes(_in_names(str(error), step), self.fabric)) from None
+        return Losses(*(float(share) for share in np.mean(found, axis=0)))
 
     def max_min(
         self,

@@ -9,11 +9,17 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from eastwest.fabric import cut_off
+from eastwest.catalog import Nic
+from eastwest.engine import Carriage, Losses
+from eastwest.fabric import cut_off, damage
 from eastwest.study import fabrics
-from eastwest.study.result import Row, Stopped
+from eastwest.study.result import Outage, Row, Stopped
 from eastwest.study.runs import CutOffError, Runs
 from eastwest.study.selection import Combination
+from eastwest.workload import Collective, Step
+
+MOST_FOLLOWED = 20_000_000
+"""Of more connections than these it is not told what becomes of them meanwhile: each would be followed."""
 
 MOST_NAMED = 3
 """Of more that are cut off only so many are named for people; the result's JSON has all."""
@@ -45,6 +51,53 @@ def _step_before_s(each: Combination, runs: Runs) -> float:
     carriage = fabrics.carriage(study, each.fabric)
     run = runs.simulate(study, each.workload, network, step, gpus, carriage, study.fidelity)
     return float(np.median(run.step_s))
+
+
+def outage(each: Combination, runs: Runs) -> Outage | None:
+    """What becomes of a case between a failure and new routes; None where nothing is down."""
+    study = each.study
+    if not (failed := fabrics.failures(study, each.fabric)):
+        return None
+    network = runs.network(study, each.fabric, each.cluster, is_whole=True)
+    step, gpus = runs.step(study, each.workload, study.gpus(each.cluster)), runs.gpus(network, each.placement)
+    is_cable_down = damage(network.fabric, failed).is_down
+    if not is_cable_down.any() or _connections(step) > MOST_FOLLOWED:
+        return None
+    cable = network.fabric.links["cable"].to_numpy()
+    carriage = fabrics.carriage(study, each.fabric)
+    draws = range(study.seeds) if carriage.is_drawn else (0,)
+    found = network.losses(step, gpus, carriage, (cable >= 0) & is_cable_down[cable], draws)
+    nic = study.nic(each.fabric, each.cluster)
+    return Outage(found.connections, found.lost, found.ranks, *_meanwhile(found, carriage, nic))
+
+
+def _connections(step: Step) -> int:
+    """About how many connections a step has, counted for each operation anew."""
+    collectives = [each for each in step.operations if isinstance(each, Collective)]
+    return sum(
+        len(group) * (len(group) if each.algorithm in ("direct", "pxn") else each.channels)
+        for each in collectives
+        for group in each.groups
+    )
+
+
+def _meanwhile(found: Losses, carriage: Carriage, nic: Nic) -> tuple[bool, str]:
+    """Whether a step ends before routes have been recomputed, and what becomes of what is lost."""
+    if found.connections == 0.0:
+        return True, "nothing crosses what is down"
+    hit = f"{_percent(found.connections)} of the connections between servers"
+    if carriage.balancing == "source":
+        return True, f"{hit} have paths over what is down; their senders retire these and go on over the others"
+    if carriage.balancing not in ("spray", "adaptive"):
+        return False, f"{hit} hang, {_percent(found.ranks)} of the ranks wait for them, and no step ends"
+    lost = f"{hit} lose packets, {_percent(found.lost)} of all"
+    if nic.retransmission == "go-back-n":
+        return False, f"{lost}; {nic.name} goes back to the first that is lost each time, and no step ends"
+    return True, f"{lost}; they are sent again, after timeouts that are not counted here"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
 
 
 def stopped(each: Combination, runs: Runs, error: CutOffError) -> Stopped:
@@ -88,3 +141,9 @@ def sentences(rows: Sequence[Row]) -> Iterator[str]:
         times = [f"{bound(row.slowdown or 1.0 for row in failed):.3g}" for bound in (min, max)]
         span = times[0] if times[0] == times[1] else f"{times[0]} to {times[1]}"
         yield f"{fabric}, {what}: a step takes {span} times as long as before, once routes have been recomputed."
+        told_before = dict.fromkeys(row.outage.why for row in failed if row.outage is not None)
+        if len(told_before) == 1:
+            yield f"{fabric}, until routes have been recomputed: {next(iter(told_before))}."
+        elif told_before:
+            stuck = sum(row.outage is not None and not row.outage.ends for row in failed)
+            yield f"{fabric}, until routes have been recomputed: in {stuck} of {len(failed)} cases a step does not end."

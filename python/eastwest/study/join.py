@@ -117,6 +117,7 @@ def _case(each: Combination, runs: Runs) -> tuple[Row, notes.Remark, Callable[[]
         parameters=each.parameters,
         failures=tuple(map(str, fabrics.failures(study, each.fabric))),
         slowdown=failures.slowdown(each, runs, row.step_s),
+        outage=failures.outage(each, runs),
     )
     name = timeline.name(each.parameters, row.workload, row.placement, row.fabric, row.cluster)
 

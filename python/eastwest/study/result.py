@@ -50,6 +50,22 @@ class Cost:
 
 
 @dataclass(frozen=True)
+class Outage:
+    """What a failure does to a job until routes have been recomputed: shares from 0 to 1, means over hash seeds.
+
+    `connections`: of those between servers, the ones with paths over what is down; `lost`: of their bytes, those on
+    such paths; `ranks`: those that wait for them in a collective or a message. `ends` says whether a step ends
+    meanwhile, and `why` in a few words what becomes of it.
+    """
+
+    connections: float
+    lost: float
+    ranks: float
+    ends: bool
+    why: str
+
+
+@dataclass(frozen=True)
 class Row:
     """One workload, placed one way, on one fabric.
 
@@ -57,7 +73,8 @@ class Row:
     ideal over actual communication: 1 where the fabric costs nothing. `batching_error` is the largest relative error
     that taking completions together can have caused, as far as the engine bounds it; None where its bound says
     nothing, as for very uneven transfers. `failures` says what has failed in the fabric, and `slowdown` the step over
-    that before; None where nothing has failed.
+    that before; None where nothing has failed. `outage` is what comes before routes have been recomputed; None where
+    nothing is down, or where there are too many connections to follow each.
     """
 
     fabric: str
@@ -86,6 +103,7 @@ class Row:
     parameters: tuple[Parameter, ...] = ()
     failures: tuple[str, ...] = ()
     slowdown: float | None = None
+    outage: Outage | None = None
 
 
 @dataclass(frozen=True)
@@ -243,6 +261,7 @@ def _flat(study: str, row: Row, words: set[str]) -> dict[str, Any]:
     case = {"study": study} | {key: values.pop(key) for key in ("fabric", "cluster", "workload", "placement")}
     del values["parameters"]
     values["failures"] = "; ".join(values["failures"])
+    values |= {f"outage_{key}": value for key, value in (values.pop("outage") or {}).items()}
     swept = {each.name: each.text if each.name in words else each.value for each in row.parameters}
     values = case | swept | values
     bottleneck, tiers, cost = values.pop("bottleneck"), values.pop("tiers"), values.pop("cost")

@@ -5,6 +5,7 @@
 
 mod balance;
 mod candidates;
+mod down;
 mod endpoint;
 mod ends;
 mod field;
@@ -18,6 +19,7 @@ mod topology;
 mod weights;
 
 pub use balance::Balancing;
+pub(crate) use down::Down;
 pub(crate) use ends::{Exit, neighbourhoods};
 pub use resources::Resources;
 pub use router::Router;

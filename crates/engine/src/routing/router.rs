@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use super::candidates::{Candidates, Choice};
+use super::down::Down;
 use super::endpoint::{Between, Port, Way};
 use super::hash::{choose, choose_weighted, five_tuple, fraction, mix, pair, source_port};
 use super::spread::{Spread, lanes};
@@ -75,33 +76,66 @@ impl<'t> Router<'t> {
         let Way { up, between, down } = self.topology.endpoints.way(&self.topology.paths, connection)?;
         let mut latency = self.whole(up, legs);
         if let Some(between) = between {
-            latency += match &self.rule {
-                Rule::Hashed { candidates, switch_seeds, port_seed, flowlets } => {
-                    let addresses = &self.topology.graph.address;
-                    let ends = [between.from.nic, between.to.nic].map(|nic| addresses[nic as usize]);
-                    let word = word(connection);
-                    let flow = |flow: u32| five_tuple(ends[0], ends[1], source_port(*port_seed, word, flow));
-                    self.flows(&between, qp_shares, *flowlets, legs, candidates, |number, _, switch, choice| {
-                        let seed = switch_seeds[switch as usize];
-                        match choice.weights {
-                            None => choose(flow(number), seed, choice.hops.len()),
-                            Some(weights) => choose_weighted(flow(number), seed, weights),
-                        }
-                    })
-                }
-                Rule::Pinned => {
-                    let Topology { pinned, paths, .. } = self.topology;
-                    self.flows(&between, qp_shares, 1, legs, &paths.candidates, |_, to, switch, choice| {
-                        pinned.choose(paths, switch, to, choice.hops.len())
-                    })
-                }
-                Rule::Source { candidates, seed, paths } => {
-                    self.drawn(&between, mix(seed ^ word(connection)), *paths, legs, candidates)
-                }
+            latency += match self.rule {
                 Rule::Spread(spread) => spread.connect(self.topology, between.from, between.to, legs),
+                _ => {
+                    let first = legs.len();
+                    self.carry(connection, &between, qp_shares, &mut Load { legs, first })
+                }
             };
         }
         Ok(latency + self.whole(down, legs))
+    }
+
+    /// The part of a connection's bytes whose paths cross a link that is down, as long as nobody knows; none where it
+    /// stays inside a server.
+    ///
+    /// # Errors
+    /// As [`Router::connect`].
+    pub(crate) fn lost(&self, connection: Connection, qp_shares: &[f64], down: &mut Down) -> Result<Option<f64>> {
+        if connection.from == connection.to {
+            return Ok(None);
+        }
+        let Way { between, .. } = self.topology.endpoints.way(&self.topology.paths, connection)?;
+        let Some(between) = between else { return Ok(None) };
+        if let Rule::Spread(spread) = self.rule {
+            return Ok(Some(spread.lost(self.topology, between.from, between.to, down)));
+        }
+        (down.meets, down.lost) = (false, 0.0);
+        self.carry(connection, &between, qp_shares, down);
+        Ok(Some(down.lost))
+    }
+
+    /// Takes each part of a connection that has a path of its own over it. Gives the latency of the longest path.
+    fn carry(
+        &self,
+        connection: Connection,
+        between: &Between,
+        qp_shares: &[f64],
+        crossing: &mut impl Crossing,
+    ) -> Picoseconds {
+        let Topology { paths, pinned, graph, .. } = self.topology;
+        match &self.rule {
+            Rule::Hashed { candidates, switch_seeds, port_seed, flowlets } => {
+                let ends = [between.from.nic, between.to.nic].map(|nic| graph.address[nic as usize]);
+                let word = word(connection);
+                let flow = |flow: u32| five_tuple(ends[0], ends[1], source_port(*port_seed, word, flow));
+                self.flows(between, qp_shares, *flowlets, candidates, crossing, |number, _, switch, choice| {
+                    let seed = switch_seeds[switch as usize];
+                    match choice.weights {
+                        None => choose(flow(number), seed, choice.hops.len()),
+                        Some(weights) => choose_weighted(flow(number), seed, weights),
+                    }
+                })
+            }
+            Rule::Source { candidates, seed, paths } => {
+                self.drawn(between, mix(seed ^ word(connection)), *paths, candidates, crossing)
+            }
+            Rule::Pinned | Rule::Spread(_) => {
+                let choose = |_, to: &Port, switch, choice: Choice| pinned.choose(paths, switch, to, choice.hops.len());
+                self.flows(between, qp_shares, 1, &paths.candidates, crossing, choose)
+            }
+        }
     }
 
     /// Sends each queue pair from the port whose turn it is along the links that `choose` picks for each of its flowlets,
@@ -111,21 +145,20 @@ impl<'t> Router<'t> {
         between: &Between,
         qp_shares: &[f64],
         flowlets: u32,
-        legs: &mut Vec<Leg>,
         candidates: &Candidates,
+        crossing: &mut impl Crossing,
         choose: impl Fn(u32, &Port, u32, Choice) -> usize,
     ) -> Picoseconds {
         let Topology { paths, endpoints, .. } = self.topology;
         let (from, to) = (between.from, between.to);
-        let first = legs.len();
         let mut longest = 0;
         for (qp, &share) in qp_shares.iter().enumerate().filter(|&(_, &share)| share > 0.0) {
             let (source, destination) = endpoints.ports(paths, from, to, between.turn.of(qp, qp_shares.len()));
             for flowlet in 0..flowlets {
                 let number = qp as u32 * flowlets + flowlet;
                 let choose = |switch, choice: Choice| choose(number, destination, switch, choice);
-                let cross = |link| merge(legs, first, link, share / f64::from(flowlets));
-                longest = longest.max(self.walk(source, destination, candidates, choose, cross));
+                let part = share / f64::from(flowlets);
+                longest = longest.max(self.walk(source, destination, candidates, choose, part, crossing));
             }
         }
         longest
@@ -138,13 +171,12 @@ impl<'t> Router<'t> {
         between: &Between,
         word: u64,
         paths: u32,
-        legs: &mut Vec<Leg>,
         candidates: &Candidates,
+        crossing: &mut impl Crossing,
     ) -> Picoseconds {
         let Topology { endpoints, paths: all, .. } = self.topology;
         let homes = [between.from, between.to].map(|card| &endpoints.homes[card.home as usize]);
         let lanes = lanes(all, homes[0], homes[1]);
-        let first = legs.len();
         let mut longest = 0;
         for number in 0..paths as usize {
             let (turn, round) = (number % lanes.len(), number / lanes.len());
@@ -159,8 +191,8 @@ impl<'t> Router<'t> {
                 place.set(within);
                 index
             };
-            let cross = |link| merge(legs, first, link, 1.0 / f64::from(paths));
-            longest = longest.max(self.walk(source, destination, candidates, choose, cross));
+            let part = 1.0 / f64::from(paths);
+            longest = longest.max(self.walk(source, destination, candidates, choose, part, crossing));
         }
         longest
     }
@@ -179,11 +211,12 @@ impl<'t> Router<'t> {
         to: &Port,
         candidates: &Candidates,
         choose: impl Fn(u32, Choice) -> usize,
-        mut cross: impl FnMut(u32),
+        share: f64,
+        crossing: &mut impl Crossing,
     ) -> Picoseconds {
         let mut latency = 0;
         let mut over = |link: u32| {
-            cross(link);
+            crossing.cross(link, share);
             latency += self.topology.graph.latency[link as usize];
         };
         over(from.up);
@@ -195,7 +228,40 @@ impl<'t> Router<'t> {
             at = hop.to;
         }
         over(to.down);
+        crossing.arrive(share);
         latency
+    }
+}
+
+/// What is done along the paths of a connection's parts, one path after another.
+trait Crossing {
+    /// A part of the connection takes a link.
+    fn cross(&mut self, link: u32, share: f64);
+    /// It has arrived.
+    fn arrive(&mut self, share: f64);
+}
+
+/// Adds up legs, those from `first` on.
+struct Load<'l> {
+    legs: &'l mut Vec<Leg>,
+    first: usize,
+}
+
+impl Crossing for Load<'_> {
+    fn cross(&mut self, link: u32, share: f64) {
+        merge(self.legs, self.first, link, share);
+    }
+
+    fn arrive(&mut self, _: f64) {}
+}
+
+impl Crossing for Down<'_> {
+    fn cross(&mut self, link: u32, _: f64) {
+        self.meets |= self.links[link as usize];
+    }
+
+    fn arrive(&mut self, share: f64) {
+        self.lost += if std::mem::take(&mut self.meets) { share } else { 0.0 };
     }
 }
 

@@ -17,6 +17,7 @@
 use std::sync::OnceLock;
 
 use super::candidates::Candidates;
+use super::down::Down;
 use super::endpoint::{Card, Endpoints, Home, joined};
 use super::field;
 use super::hash::{mix, pair};
@@ -110,6 +111,41 @@ impl Spread {
         let down = ports(&mut bundle.lanes.iter().map(|lane| endpoints.ports[to.ports.start + lane.1].down));
         legs.extend_from_slice(&bundle.legs);
         up + bundle.latency + down
+    }
+
+    /// The part of a connection's packets whose paths cross a link that is down.
+    pub fn lost(&self, topology: &Topology, from: &Card, to: &Card, down: &mut Down) -> f64 {
+        let Topology { paths, endpoints, .. } = topology;
+        let lanes = &self.bundle_of(topology, from.home, to.home).lanes;
+        let mut through = 0.0;
+        for &(a, b) in lanes {
+            let (source, destination) = (&endpoints.ports[from.ports.start + a], &endpoints.ports[to.ports.start + b]);
+            if down.links[source.up as usize] || down.links[destination.down as usize] {
+                continue;
+            }
+            let ends = (source.attachment, destination.attachment);
+            let links = down.links;
+            through += *down.through.entry(ends).or_insert_with(|| self.through(paths, ends, links));
+        }
+        1.0 - through / lanes.len() as f64
+    }
+
+    /// What gets from one attachment to another past the links that are down.
+    fn through(&self, paths: &Paths, (from, to): (u32, u32), down: &[bool]) -> f64 {
+        let candidates = self.candidates(paths);
+        let mut order = Vec::new();
+        paths.nearest_first(to, &mut order);
+        let mut at = vec![0.0; paths.switches.len()];
+        at[paths.attachments[from as usize] as usize] = 1.0;
+        for &switch in order.iter().rev() {
+            for index in candidates.towards(switch, to) {
+                let hop = candidates.hops[index];
+                if !down[hop.link as usize] {
+                    at[hop.to as usize] += at[switch as usize] * self.split[index];
+                }
+            }
+        }
+        at[paths.attachments[to as usize] as usize]
     }
 
     /// All shortest paths between NICs of two homes.
