@@ -53,6 +53,11 @@ def test_three_tiers_are_as_the_comments_count_them():
     assert thin["spine-core"] == pytest.approx(thin["leaf-spine"] / 4, rel=0.15)  # some is spare: pods are not all full
 
 
+def test_a_network_of_its_own_has_half_the_cables_from_its_old_row():
+    cables = counts("own-network", "as-cabled")["cables"]
+    assert (cables["server-leaf"], cables["leaf-spine"]) == (32, 8 + 16)
+
+
 def test_half_the_nics_are_half_the_ports_and_only_the_old_nic_is_warned_of():
     eight, four = (counts("own-parts", "ecmp", cluster) for cluster in ("eight-nics", "four-nics"))
     assert eight["gpus"] == four["gpus"]

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from eastwest.catalog.entries import Gpu, LinkLayer, Nic, Server, Switch
-from eastwest.fabric import FabricError, FabricPlan, build, faults, read, summary, write
+from eastwest.fabric import FabricError, FabricPlan, Sites, build, faults, read, summary, write
 
 RATES = (100e9, 200e9, 400e9)
 
@@ -21,7 +21,8 @@ def plans(draw):
     gpu = Gpu("gpu", 1.0, 1.0, 1.0, 900e9, 0.8, 1e-6, 256e9, 0.9, 1e-6, 1.0)
     switch = Switch("switch", ("rocev2",), draw(st.integers(4, 24)), 400e9, RATES, 1, 4, 64, 1e-6, 1.0)
     link_bps = draw(st.sampled_from(RATES))
-    shape = draw(st.sampled_from(["single-switch", "leaf-spine", "fat-tree", "rail-optimized", "rail-only"]))
+    clos = ["single-switch", "leaf-spine", "fat-tree", "rail-optimized"]
+    shape = draw(st.sampled_from([*clos, "rail-only", "mesh", "torus", "dragonfly-plus"]))
     return FabricPlan(
         name="random",
         shape=shape,
@@ -34,6 +35,10 @@ def plans(draw):
         switches={"leaf": switch},
         breakout=draw(st.sampled_from([{}, {"leaf": 2, "spine": 2}] if link_bps < 400e9 else [{}])),
         planes=draw(st.sampled_from([1, 1, 2])),
+        dims=tuple(draw(st.lists(st.integers(2, 5), min_size=2, max_size=3))) if shape == "torus" else None,
+        groups=draw(st.integers(2, 6)) if shape == "dragonfly-plus" else None,
+        links_per_pair=draw(st.sampled_from([None, 1, 2, 3])),
+        sites=draw(st.sampled_from([None, None, Sites(2, 1e3, 2, 400e9)])) if shape in clos else None,
         servers_per_unit=draw(st.none() | st.integers(1, 12)),
         oversubscription={
             "leaf": draw(st.sampled_from([0.5, 1.0, 1.5, 3.0])),

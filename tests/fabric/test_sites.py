@@ -88,6 +88,7 @@ def test_the_long_haul_takes_its_distance(plan):
 @pytest.mark.parametrize(
     ("changes", "field", "said"),
     [
+        ({"cable_lengths_m": {"border-border": 1e3}}, "cables", "told by their distance: leave out border-border"),
         ({"servers": 127}, "sites", "127 servers do not split evenly over 2 sites: try 128"),
         ({"shape": "torus", "dims": (4, 4)}, "sites", "sites are for single-switch, leaf-spine"),
         ({"sites": sites(1)}, "sites", "two sites or more"),

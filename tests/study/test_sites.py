@@ -10,6 +10,7 @@ from eastwest.study import build_fabric, run
 from eastwest.study.sketch import sketch
 
 SERVERS = 8
+FAILED = {"tier": "border-border", "links": 1}
 SITES = {"count": 2, "distance": "80 km", "links": 8, "rate": "400 Gb/s"}
 
 
@@ -59,6 +60,14 @@ def test_a_ring_waits_for_light_in_every_step() -> None:
     ranks = SERVERS * 8
     waited = row(distance="80 km").step_s - row(distance="0 m").step_s
     assert waited == pytest.approx(2 * (ranks - 1) * 2 / ranks * 80e3 * 5e-9, rel=1e-6)
+
+
+def test_a_long_haul_link_that_fails_leaves_the_others() -> None:
+    """Eight links of 100 Gb/s carry a ring's eight channels; seven take 8/7 of the time."""
+    whole = study(rate="100 Gb/s", size="8 GB", distance="0 m")
+    hurt = whole.changed({"fabrics": {"far": {**whole.written["fabrics"]["far"], "failures": [FAILED]}}})
+    (before,), (after,) = run(whole).rows, run(hurt).rows
+    assert after.step_s / before.step_s == pytest.approx(8 / 7, rel=1e-2)
 
 
 def test_a_mistake_is_told_at_its_place() -> None:

@@ -145,6 +145,8 @@ def _check_sites(plan: FabricPlan, sites: Sites) -> None:
         raise FabricError(
             "sites", "two sites or more are joined, each two by one link or more, at most 20,000 km apart"
         )
+    if "border-border" in plan.cable_lengths_m:
+        raise FabricError("cables", "how far apart sites are is told by their distance: leave out border-border")
     if plan.servers % sites.count:
         more = -(-plan.servers // sites.count) * sites.count
         raise FabricError("sites", f"{plan.servers} servers do not split evenly over {sites.count} sites: try {more}")
