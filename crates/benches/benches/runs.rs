@@ -41,7 +41,16 @@ impl Draws {
 /// A collective whose messages of 512 KiB take turns over the queue pairs, as NCCL's do.
 fn collective(kind: Kind, algorithm: Algorithm, bytes: f64, channels: u32, qps: u32) -> Collective {
     let carriage = Carriage { qps, qp_use: QpUse::RoundRobin, message_bytes: 524_288.0 };
-    Collective { kind, algorithm, bytes, matrix: None, channels, carriage, overheads: Overheads::NONE }
+    Collective {
+        kind,
+        algorithm,
+        bytes,
+        matrix: None,
+        channels,
+        carriage,
+        overheads: Overheads::NONE,
+        nvlink_sharp: 1.0,
+    }
 }
 
 fn program(gpu: &[u32], groups: &[Vec<u32>], collective: Collective) -> Program {

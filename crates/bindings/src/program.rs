@@ -24,6 +24,7 @@ pub struct OpIn<'py> {
     matrix: Option<PyReadonlyArray2<'py, f64>>,
     ranks: Option<PyReadonlyArray1<'py, u32>>,
     overheads: OverheadsIn,
+    nvlink_sharp: f64,
 }
 
 /// Several jobs on one network: the attributes of `eastwest.engine.program.NativeMix`.
@@ -97,6 +98,10 @@ fn algorithm(word: &str) -> PyResult<Algorithm> {
         "hierarchical-pipelined" => Algorithm::HierarchicalPipelined,
         "halving-doubling" => Algorithm::HalvingDoubling,
         "bruck" => Algorithm::Bruck,
+        "nvls" => Algorithm::Nvls,
+        "nvls-tree" => Algorithm::NvlsTree,
+        "sharp" => Algorithm::Sharp,
+        "nvls-sharp" => Algorithm::NvlsSharp,
         "tree" => Algorithm::Tree,
         _ => return Err(unknown("algorithm", word)),
     })
@@ -142,6 +147,7 @@ fn op(given: &OpIn<'_>, carriage: Carriage) -> PyResult<Op> {
                 matrix,
                 channels: given.channels,
                 carriage,
+                nvlink_sharp: given.nvlink_sharp,
                 overheads: Overheads { base_s, intra_s, inter_s, wire, channel_rate },
             };
             Work::Collective { groups, collective }

@@ -128,6 +128,14 @@ pub enum Algorithm {
     Tree,
     /// Exchanges with partners at distances that double, of parts that halve, step by step.
     HalvingDoubling,
+    /// The NVLink switch adds up and copies inside each server (NVLink SHARP); pipelined rings on the rails between them.
+    Nvls,
+    /// NVLink SHARP inside each server, a double binary tree on each rail between them.
+    NvlsTree,
+    /// Ranks of a server reduce on each rail's GPU; the scale-out switches add up and copy between servers (SHARP).
+    Sharp,
+    /// NVLink SHARP inside each server, SHARP between them.
+    NvlsSharp,
     /// Bruck's algorithms: shifts by distances that double, step by step, for any number of ranks.
     Bruck,
 }
@@ -149,6 +157,8 @@ pub struct Collective {
     pub carriage: Carriage,
     /// What the protocol costs beyond paths and bytes.
     pub overheads: Overheads,
+    /// Part of NVLink's rate that is reached where its switch adds up or copies (1: all of it).
+    pub nvlink_sharp: f64,
 }
 
 /// What a collective library's protocol adds to what the network itself takes.

@@ -27,7 +27,7 @@ struct Case {
 
 const KINDS: [Kind; 6] =
     [Kind::AllReduce, Kind::AllGather, Kind::ReduceScatter, Kind::AllToAll, Kind::Broadcast, Kind::Reduce];
-const ALGORITHMS: [Algorithm; 9] = [
+const ALGORITHMS: [Algorithm; 13] = [
     Algorithm::Ring,
     Algorithm::RailRing,
     Algorithm::Direct,
@@ -37,6 +37,10 @@ const ALGORITHMS: [Algorithm; 9] = [
     Algorithm::Tree,
     Algorithm::HalvingDoubling,
     Algorithm::Bruck,
+    Algorithm::Nvls,
+    Algorithm::NvlsTree,
+    Algorithm::Sharp,
+    Algorithm::NvlsSharp,
 ];
 
 /// A two-tier network of at most 16 GPUs.
@@ -63,11 +67,31 @@ fn job(ranks: u32) -> impl Strategy<Value = (Vec<u32>, Collective)> {
     let order = Just((0..ranks).collect::<Vec<_>>()).prop_shuffle();
     (what, carriage, 1u32..4, 1e8f64..1e9, order, 2..=ranks as usize).prop_map(
         |((kind, algorithm), (qps, in_turns), channels, bytes, order, size)| {
-            let is_full = matches!(algorithm, Algorithm::HierarchicalStaged | Algorithm::HierarchicalPipelined);
+            let is_full = matches!(
+                algorithm,
+                Algorithm::HierarchicalStaged
+                    | Algorithm::HierarchicalPipelined
+                    | Algorithm::Nvls
+                    | Algorithm::NvlsTree
+                    | Algorithm::Sharp
+                    | Algorithm::NvlsSharp
+            );
             let group = order[..if is_full { order.len() } else { size }].to_vec();
             let qp_use = if in_turns { QpUse::RoundRobin } else { QpUse::Split };
             let carriage = Carriage { qps, qp_use, message_bytes: 4e6 };
-            (group, Collective { kind, algorithm, bytes, matrix: None, channels, carriage, overheads: Overheads::NONE })
+            (
+                group,
+                Collective {
+                    kind,
+                    algorithm,
+                    bytes,
+                    matrix: None,
+                    channels,
+                    carriage,
+                    overheads: Overheads::NONE,
+                    nvlink_sharp: 1.0,
+                },
+            )
         },
     )
 }
@@ -114,8 +138,15 @@ fn both(case: &Case) -> Vec<(f64, f64)> {
 /// slices until its last edge starts, a pipelined hierarchy about three windows from stage to stage.
 fn slices(collective: &Collective, ranks: usize) -> u32 {
     match (collective.kind, collective.algorithm) {
-        (Kind::Broadcast | Kind::Reduce, _) | (_, Algorithm::Tree) => 200 * ranks as u32,
-        (_, Algorithm::HierarchicalPipelined | Algorithm::Pxn) => 80 * WINDOW,
+        (Kind::Broadcast | Kind::Reduce, _) | (_, Algorithm::Tree | Algorithm::NvlsTree) => 200 * ranks as u32,
+        (
+            _,
+            Algorithm::HierarchicalPipelined
+            | Algorithm::Pxn
+            | Algorithm::Nvls
+            | Algorithm::Sharp
+            | Algorithm::NvlsSharp,
+        ) => 80 * WINDOW,
         _ => 20 * WINDOW,
     }
 }

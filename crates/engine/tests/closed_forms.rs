@@ -7,7 +7,8 @@ mod programs;
 mod shapes;
 
 use eastwest_engine::program::Algorithm::{
-    Bruck, Direct, HalvingDoubling, HierarchicalPipelined, HierarchicalStaged, Pxn, RailRing, Ring, Tree,
+    Bruck, Direct, HalvingDoubling, HierarchicalPipelined, HierarchicalStaged, Nvls, NvlsSharp, NvlsTree, Pxn,
+    RailRing, Ring, Sharp, Tree,
 };
 use eastwest_engine::program::Kind::{AllGather, AllReduce, AllToAll, Broadcast, Reduce, ReduceScatter};
 use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, QpUse};
@@ -308,6 +309,41 @@ proptest! {
         assert_close(time(AllGather), sent(AllGather, n) * bytes / rate)?;
         let hops: u32 = (0..n).map(u32::count_ones).sum();
         assert_close(time(AllToAll), f64::from(hops) / f64::from(n) * bytes / rate)?;
+    }
+
+    #[test]
+    fn nvlink_sharp_takes_the_slower_of_the_switch_and_the_rails(
+        servers in 1u32..6, g in 2u32..6, channels in 1u32..4, rate in 10e9..190e9, bytes in BYTES, kind in reducing(),
+        part in 0.5f64..1.0
+    ) {
+        // A load that adds up takes all B from every GPU and gives each its 1/g; a store that copies does the reverse.
+        let (n, rails) = (servers * g, f64::from(g));
+        let both_halves = if kind == AllReduce { (rails + 1.0) / rails } else { 1.0 };
+        let inside = both_halves * bytes / (NVLINK * part);
+        let network = roomy(servers, g, rate);
+        let time = |algorithm| {
+            let what = Collective { nvlink_sharp: part, ..collective(kind, algorithm, bytes, channels) };
+            seconds(&network, what, (0..n).collect())
+        };
+        assert_close(time(Nvls), inside.max(sent(kind, servers) * bytes / rails / rate))?;
+        if kind == AllReduce {
+            let neighbours = match servers { 1 => 0.0, 2 => 2.0, 3 => 3.0, _ => 4.0 };
+            assert_close(time(NvlsTree), inside.max(neighbours / 2.0 * bytes / rails / rate))?;
+            let once = if servers > 1 { bytes / rails / rate } else { 0.0 };
+            assert_close(time(NvlsSharp), inside.max(once))?;
+        }
+    }
+
+    #[test]
+    fn sharp_sends_each_byte_over_a_nic_once(
+        servers in 2u32..9, g in 1u32..6, channels in 1u32..4, rate in 10e9..190e9, bytes in BYTES,
+        kind in prop_oneof![Just(AllReduce), rooted()], is_optimized in any::<bool>()
+    ) {
+        let rails = f64::from(g);
+        let inside = 2.0 * (rails - 1.0) / rails * bytes / NVLINK;
+        let network = if is_optimized { without_latency(rails_apart(servers, g, rate)) } else { roomy(servers, g, rate) };
+        let found = seconds(&network, collective(kind, Sharp, bytes, channels), (0..servers * g).collect());
+        assert_close(found, inside.max(bytes / rails / rate))?;
     }
 
     #[test]

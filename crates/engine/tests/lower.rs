@@ -6,7 +6,8 @@ mod shapes;
 use eastwest_engine::Error;
 use eastwest_engine::lower::{self, ChunkGraph, End, Phase, WINDOW, kinds};
 use eastwest_engine::program::Algorithm::{
-    Bruck, Direct, HalvingDoubling, HierarchicalPipelined, HierarchicalStaged, Pxn, RailRing, Ring, Tree,
+    Bruck, Direct, HalvingDoubling, HierarchicalPipelined, HierarchicalStaged, Nvls, NvlsSharp, NvlsTree, Pxn,
+    RailRing, Ring, Sharp, Tree,
 };
 use eastwest_engine::program::Kind::{AllGather, AllReduce, AllToAll, Broadcast, Reduce, ReduceScatter};
 use eastwest_engine::program::{Carriage, Collective, Overheads, QpUse};
@@ -196,7 +197,93 @@ fn overheads_that_make_no_sense_are_refused() {
     assert!(refused(Overheads { inter_s: -1.0, ..COSTS }).contains("hop between servers takes -1 seconds"));
     assert!(refused(Overheads { base_s: f64::NAN, ..COSTS }).contains("base takes NaN seconds"));
     assert!(refused(Overheads { wire: 0.5, ..COSTS }).contains("0.5 bytes on the wire"));
+    let what = Collective { nvlink_sharp: 0.0, ..collective(AllReduce, Ring, 1e6, 1) };
+    assert!(cause(lowered(&network, &what, &[0, 1])).contains("NVLink SHARP reaches 0"));
     assert!(refused(Overheads { channel_rate: 0.0, ..COSTS }).contains("0 bytes a second"));
+}
+
+/// Sum of coefficients times work on the link from one node to another, bytes.
+fn carried(network: &Network, phases: &[Phase], from: u32, to: u32) -> f64 {
+    let of = |phase: &Phase| {
+        (0..phase.demands.len())
+            .map(|demand| on_link(network, phase, demand, from, to) * phase.demands.work[demand])
+            .sum::<f64>()
+    };
+    phases.iter().map(of).sum()
+}
+
+#[test]
+fn nvlink_sharp_loads_each_direction_of_nvlink_with_what_passes_there() {
+    let network = network(1, 4);
+    let switch = network.graph.dst[network.graph.out(network.gpus[0])[0] as usize];
+    let loads = |kind, part| {
+        let what = Collective { nvlink_sharp: part, ..collective(kind, Nvls, 8e6, 2) };
+        let phases = lowered(&network, &what, &[0, 1, 2, 3]).unwrap();
+        network
+            .gpus
+            .iter()
+            .map(|&gpu| (carried(&network, &phases, gpu, switch), carried(&network, &phases, switch, gpu)))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(loads(ReduceScatter, 1.0), [(8e6, 2e6); 4], "all of it to the switch, a part of the sum back");
+    assert_eq!(loads(AllGather, 1.0), [(2e6, 8e6); 4]);
+    assert_eq!(loads(AllReduce, 1.0), [(10e6, 10e6); 4]);
+    assert_eq!(loads(AllReduce, 0.5), [(20e6, 20e6); 4], "a link at half its rate is as one with twice the bytes");
+}
+
+#[test]
+fn switches_pass_on_one_stream_whatever_the_number_of_servers_below() {
+    let network = leaf_spine(LeafSpine {
+        leaves: 2,
+        servers_per_leaf: 5,
+        gpus_per_server: 2,
+        spines: 1,
+        links_per_pair: 1,
+        rate: 50e9,
+    });
+    let group: Vec<u32> = (0..20).collect();
+    for algorithm in [Sharp, NvlsSharp] {
+        let phases = lowered(&network, &collective(AllReduce, algorithm, 8e6, 2), &group).unwrap();
+        for (&leaf, &spine) in network.leaves.iter().zip([network.spines[0]; 2].iter()) {
+            assert_eq!((carried(&network, &phases, leaf, spine), carried(&network, &phases, spine, leaf)), (8e6, 8e6));
+        }
+        for (nic, &card) in network.nics.iter().enumerate() {
+            let leaf = network.leaves[nic / 10];
+            assert_eq!((carried(&network, &phases, card, leaf), carried(&network, &phases, leaf, card)), (4e6, 4e6));
+        }
+    }
+}
+
+#[test]
+fn a_broadcast_by_sharp_goes_up_from_its_root_and_down_to_the_others() {
+    let network = network(4, 1);
+    let phases = lowered(&network, &collective(Broadcast, Sharp, 8e6, 1), &[2, 0, 1, 3]).unwrap();
+    let leaf = leaf(&network);
+    let sent =
+        network.nics.iter().map(|&nic| (carried(&network, &phases, nic, leaf), carried(&network, &phases, leaf, nic)));
+    assert_eq!(sent.collect::<Vec<_>>(), [(0.0, 8e6), (0.0, 8e6), (8e6, 0.0), (0.0, 8e6)]);
+}
+
+#[test]
+fn what_passes_a_switch_that_adds_up_is_one_hop() {
+    let all_reduce = |algorithm| added(4, 2, &collective(AllReduce, algorithm, 1e6, 1));
+    assert_eq!(all_reduce(NvlsSharp), 1000 + 1 + 10 + 1, "load and store inside, up and down between");
+    assert_eq!(all_reduce(Sharp), 1000 + 1 + 10 + 1);
+    assert_eq!(all_reduce(Nvls), 1000 + 1 + 6 * 10 + 1);
+    assert_eq!(all_reduce(NvlsTree), 1000 + 1 + 2 * 2 * 10 + 1);
+}
+
+#[test]
+fn a_tree_of_switches_goes_no_faster_than_a_port_of_its_nics() {
+    let size =
+        LeafSpine { leaves: 2, servers_per_leaf: 2, gpus_per_server: 1, spines: 1, links_per_pair: 1, rate: 50e9 };
+    let network = shapes::in_planes(size, 4);
+    let topology = Topology::new(network.graph.clone()).unwrap();
+    let router = Router::new(&topology, Balancing::Spray, true, 3);
+    let what =
+        |wire| Collective { overheads: Overheads { wire, ..Overheads::NONE }, ..collective(AllReduce, Sharp, 1e6, 1) };
+    let cap = |wire| lower::demands(&router, &network.gpus, &what(wire), &[0, 1, 2, 3]).unwrap()[0].demands.cap[0];
+    assert_eq!((cap(1.0), cap(2.0)), (50e9, 25e9));
 }
 
 #[test]
@@ -358,7 +445,7 @@ fn a_chain_passes_slices_on_and_does_not_run_ahead_of_the_window() {
 
 #[test]
 fn a_reduce_is_its_broadcast_backwards() {
-    for algorithm in [Ring, RailRing, Direct, HierarchicalStaged, HierarchicalPipelined, Tree] {
+    for algorithm in [Ring, RailRing, Direct, HierarchicalStaged, HierarchicalPipelined, Tree, Sharp] {
         let edges = |kind| {
             let chunks = chunked(&collective(kind, algorithm, 6e6, 1), &[1, 0, 2, 3, 4, 5], 1);
             chunks.lanes.iter().map(|lane| (lane.from, lane.to, lane.bytes)).collect::<Vec<_>>()

@@ -22,7 +22,8 @@ class Gpu:
     Rates are bits per second in one direction. `nvlink_efficiency` is the part of the line rate that collectives
     reach; `pcie_efficiency` the part of PCIe's rate that is payload. Latencies are from GPU to GPU over
     NVLink, and from GPU to NIC over PCIe. `joined` says whether scale-up links end at a switch, so that any one peer
-    can have the whole rate, or each at one peer (a mesh), so that only all peers together can.
+    can have the whole rate, or each at one peer (a mesh), so that only all peers together can. `nvlink_sharp` is the
+    part of the rate that collectives reach where that switch adds up and copies on the way; None where it cannot.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Gpu:
     pcie_latency_s: float
     power_w: float
     joined: Joined = "switch"
+    nvlink_sharp: float | None = None
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class Nic:
 class Switch:
     """A switch: `cages` of at most `cage_bps`, each broken out into as many as `max_breakout` ports.
 
+    `in_network_reduction` says whether it adds up what collectives send through it (SHARP).
     A switch with co-packaged optics has fibre ports for cages, and its power includes the optics. Of a part of a
     scheduled fabric, `cell_cages` are those that carry cells between leaves and fabric elements (all, of an element),
     and `cell_efficiency` is what cells leave of their rate for packets.
@@ -85,6 +88,7 @@ class Switch:
     power_w: float
     cell_cages: int = 0
     cell_efficiency: float = 1.0
+    in_network_reduction: bool = False
 
     @property
     def packet_cages(self) -> int:

@@ -96,6 +96,7 @@ FIGURES: dict[str, dict[str, Figure]] = {
         "pcie_efficiency": Figure("pcie_efficiency", _fraction),
         "pcie_latency": Figure("pcie_latency_s", units.parse_time),
         "power": Figure("power_w", units.parse_power),
+        "nvlink_sharp": Figure("nvlink_sharp", _fraction),
         "joined": Figure("joined", _word(*get_args(Joined))),
     },
     "nics": {
@@ -124,6 +125,7 @@ FIGURES: dict[str, dict[str, Figure]] = {
         "power": Figure("power_w", units.parse_power),
         "cell_cages": Figure("cell_cages", _count),
         "cell_efficiency": Figure("cell_efficiency", _fraction),
+        "in_network_reduction": Figure("in_network_reduction", _flag),
     },
     "servers": {
         "gpu": Figure("gpu", _name),

@@ -17,6 +17,7 @@ from eastwest.engine import _native
 from eastwest.engine._native import EngineError, UnreachableError
 from eastwest.engine.program import BITS, native_mix, native_ops
 from eastwest.engine.record import Record
+from eastwest.engine.reduction import Reduction
 from eastwest.fabric import Fabric, addresses
 from eastwest.workload import Background, Step
 
@@ -176,7 +177,7 @@ class Network:
         with _named(step, self.fabric):
             arrays = self._native.run(
                 np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
-                native_ops(step),
+                native_ops(step, Reduction.of(self.fabric.plan)),
                 step.overlap_slowdown,
                 native_mix(step, background),
                 carriage,
@@ -209,7 +210,7 @@ class Network:
         with _named(step, self.fabric):
             arrays = self._native.record(
                 np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
-                native_ops(step),
+                native_ops(step, Reduction.of(self.fabric.plan)),
                 step.overlap_slowdown,
                 native_mix(step, background),
                 carriage,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from eastwest.engine.reduction import Reduction
 from eastwest.workload import Background, Collective, Compute, Operation, Overheads, Step, in_order
 
 BITS = 8.0
@@ -33,6 +34,7 @@ class NativeOp:
     matrix: npt.NDArray[np.float64] | None = None
     ranks: npt.NDArray[np.uint32] | None = None
     overheads: Overheads = field(default_factory=Overheads)
+    nvlink_sharp: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -68,20 +70,20 @@ def native_mix(step: Step, background: Background | None) -> NativeMix:
     return NativeMix(until, slowdown, senders, receivers, background.rate_bps / BITS)
 
 
-def native_ops(step: Step) -> list[NativeOp]:
-    """The step's operations, in order.
+def native_ops(step: Step, reduction: Reduction) -> list[NativeOp]:
+    """The step's operations, in order, on a fabric whose switches can add up so much.
 
     Raises:
-        ValueError: an operation waits for one that does not come before it, two share a name, or one has no channel
-            or pairs of another shape than (n, 2).
+        ValueError: an operation waits for one that does not come before it, two share a name, or one has no channel,
+            pairs of another shape than (n, 2), or an algorithm that the fabric's switches cannot carry out.
     """
     in_order(step.operations)
     number = {operation.name: index for index, operation in enumerate(step.operations)}
     queues: dict[str, int] = {}
-    return [_native(op, [number[name] for name in op.after], queues) for op in step.operations]
+    return [_native(op, [number[name] for name in op.after], queues, reduction) for op in step.operations]
 
 
-def _native(operation: Operation, after: list[int], queues: dict[str, int]) -> NativeOp:
+def _native(operation: Operation, after: list[int], queues: dict[str, int], reduction: Reduction) -> NativeOp:
     if isinstance(operation, Compute):
         ranks = None if operation.ranks is None else np.ascontiguousarray(operation.ranks, dtype=np.uint32)
         return NativeOp(after, queue=0, work="compute", seconds=operation.seconds, ranks=ranks)
@@ -101,6 +103,7 @@ def _native(operation: Operation, after: list[int], queues: dict[str, int]) -> N
             sizes=tuple(len(group) for group in operation.groups),
             matrix=None if operation.matrix is None else np.ascontiguousarray(operation.matrix, dtype=np.float64),
             overheads=operation.overheads,
+            nvlink_sharp=reduction.nvlink_part(operation),
         )
     pairs = np.asarray(operation.pairs, dtype=np.uint32)
     if pairs.ndim != 2 or pairs.shape[1] != 2:

@@ -6,6 +6,8 @@ from eastwest.workload.jobs import Job, ended, merged
 from eastwest.workload.measured import Measured
 from eastwest.workload.operations import (
     KINDS,
+    NVLINK_SHARP,
+    SHARP,
     Algorithm,
     Carries,
     Collective,
@@ -26,6 +28,8 @@ from eastwest.workload.skew import Side, popularity, skewed
 
 __all__ = [
     "KINDS",
+    "NVLINK_SHARP",
+    "SHARP",
     "Algorithm",
     "Background",
     "Carries",

@@ -26,6 +26,10 @@ Algorithm = Literal[
     "pxn",
     "hierarchical-staged",
     "hierarchical-pipelined",
+    "nvls",
+    "nvls-tree",
+    "sharp",
+    "nvls-sharp",
 ]
 Carries = Literal["batch", "model"]
 Groups = tuple[npt.NDArray[np.uint32], ...]
@@ -42,9 +46,17 @@ KINDS: Mapping[Algorithm, tuple[CollectiveKind, ...]] = MappingProxyType(
         "pxn": ("all-to-all",),
         "hierarchical-staged": _ROUND,
         "hierarchical-pipelined": _ROUND,
+        "nvls": ("all-reduce", "all-gather", "reduce-scatter"),
+        "nvls-tree": ("all-reduce",),
+        "sharp": ("all-reduce", "broadcast", "reduce"),
+        "nvls-sharp": ("all-reduce",),
     }
 )
 """The collectives that each algorithm carries out."""
+NVLINK_SHARP: frozenset[Algorithm] = frozenset({"nvls", "nvls-tree", "nvls-sharp"})
+"""Algorithms that need an NVLink switch that adds up and copies."""
+SHARP: frozenset[Algorithm] = frozenset({"sharp", "nvls-sharp"})
+"""Algorithms that need scale-out switches that do."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,9 @@ pub fn kinds(algorithm: Algorithm) -> &'static [Kind] {
     match algorithm {
         Algorithm::Direct => &[AllReduce, AllGather, ReduceScatter, AllToAll, Broadcast, Reduce],
         Algorithm::Pxn => &[AllToAll],
+        Algorithm::Nvls => &[AllReduce, AllGather, ReduceScatter],
+        Algorithm::NvlsTree | Algorithm::NvlsSharp => &[AllReduce],
+        Algorithm::Sharp => &[AllReduce, Broadcast, Reduce],
         Algorithm::HalvingDoubling => &[AllReduce, AllGather, ReduceScatter],
         Algorithm::Bruck => &[AllGather, AllToAll],
         Algorithm::Tree => &[AllReduce, Broadcast, Reduce],
@@ -56,6 +59,9 @@ pub fn check(collective: &Collective, ranks: usize) -> Result<()> {
         if let Some(bytes) = matrix.iter().find(|bytes| !is_size(**bytes)) {
             return wrong(format!("its byte matrix has an entry of {bytes} bytes"));
         }
+    }
+    if !(collective.nvlink_sharp > 0.0 && collective.nvlink_sharp <= 1.0) {
+        return wrong(format!("NVLink SHARP reaches {} of NVLink's rate", collective.nvlink_sharp));
     }
     check_overheads(&collective.overheads)?;
     check_carriage(&collective.carriage)

@@ -15,11 +15,14 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::demands::places;
 use super::queue_pairs;
+use super::route::Routes;
 use super::strand::{Edge, End, Pattern, Strand, describe};
 use crate::Result;
+use crate::demand::Demands;
 use crate::program::{Carriage, Collective};
 use crate::routing::Router;
 
@@ -27,8 +30,8 @@ use crate::routing::Router;
 /// which a ring's chunk takes half (its device.h).
 pub const WINDOW: u32 = 4;
 
-/// A connection that transfers refer to.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A connection that transfers refer to, or a way to a switch that adds up.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Lane {
     /// Sender.
     pub from: End,
@@ -42,6 +45,8 @@ pub struct Lane {
     pub bytes: f64,
     /// Payload that the protocol allows it, bytes a second.
     pub cap: f64,
+    /// Ranks that its strand's aggregation tree joins, and the tree's turn.
+    pub tree: Option<(Arc<[u32]>, u32)>,
 }
 
 /// Transfers and what each waits for.
@@ -53,6 +58,8 @@ pub struct ChunkGraph {
     pub carriage: Carriage,
     /// Bytes on the wire for each byte of payload.
     pub wire: f64,
+    /// Part of NVLink's rate that is reached where its switch adds up or copies.
+    pub nvlink_sharp: f64,
     /// Lane of each transfer; none for a join, which has no bytes and ends as soon as it may start.
     pub lane: Vec<Option<u32>>,
     /// Bytes of each transfer.
@@ -77,9 +84,29 @@ impl ChunkGraph {
         &self.after[self.after_start[transfer]..self.after_start[transfer + 1]]
     }
 
-    /// Fills `shares` with the parts of a lane's bytes that its queue pairs carry.
-    pub fn qp_shares(&self, lane: &Lane, shares: &mut Vec<f64>) {
-        queue_pairs::fill(&self.carriage, lane.bytes, lane.spread, shares);
+    /// A lane as a demand of its own, without work or latency.
+    ///
+    /// # Errors
+    /// [`crate::Error::Unreachable`] where no path joins its ends.
+    pub fn demand(&self, router: &Router, gpu_of_rank: &[u32], lane: &Lane) -> Result<Demands> {
+        let routes = Routes { router, gpu: gpu_of_rank, nvlink_sharp: self.nvlink_sharp };
+        let (mut shares, mut legs) = (Vec::new(), Vec::new());
+        queue_pairs::fill(&self.carriage, lane.bytes, lane.spread, &mut shares);
+        let tree = lane.tree.as_ref().map(|(members, turn)| routes.tree(members, lane.channel, *turn)).transpose()?;
+        routes.legs((lane.from, lane.to), lane.channel, tree.as_ref(), &shares, &mut legs)?;
+        let mut entries: Vec<(u32, f64)> = legs.iter().map(|leg| (leg.resource, leg.share * self.wire)).collect();
+        entries.sort_by_key(|entry| entry.0);
+        entries.dedup_by(|entry, kept| {
+            let same = entry.0 == kept.0;
+            if same {
+                kept.1 += entry.1;
+            }
+            same
+        });
+        let cap = tree.map_or(lane.cap, |tree| lane.cap.min(tree.port_rate / self.wire));
+        let mut demand = Demands::default();
+        demand.push(&entries, queue_pairs::active(&shares), cap, 0.0, 0);
+        Ok(demand)
     }
 
     fn push(&mut self, lane: Option<u32>, bytes: f64, after: &mut Vec<u32>) {
@@ -108,6 +135,7 @@ pub fn chunks(
         lanes: vec![],
         carriage: collective.carriage,
         wire: collective.overheads.wire,
+        nvlink_sharp: collective.nvlink_sharp,
         lane: vec![],
         bytes: vec![],
         after_start: vec![0],
@@ -191,11 +219,12 @@ fn push_strand(
         }
     }
     let meetings = Meetings::of(strand);
+    let tree = (!strand.members.is_empty()).then(|| (Arc::from(&strand.members[..]), strand.turn));
     let mut after = Vec::new();
     for (index, edge) in strand.edges.iter().enumerate() {
         let track = &tracks[index];
         let (pattern, range) = &stages[track.stage];
-        let neighbours = Neighbours::of(strand, &meetings, &tracks, &stages, index);
+        let neighbours = Neighbours::of(&meetings, &tracks, &stages, index);
         let lane = graph.lanes.len() as u32;
         let Edge { from, to, bytes } = *edge;
         graph.lanes.push(Lane {
@@ -205,6 +234,7 @@ fn push_strand(
             spread: strand.spread,
             bytes,
             cap: cap * bytes / work,
+            tree: tree.clone(),
         });
         for turn in track.turns() {
             match track.transfer(turn) {
@@ -250,26 +280,38 @@ fn before(turn: Turn, steps: u32) -> Option<Turn> {
     }
 }
 
-/// Edges of a strand by the ends where they arrive and leave, in order.
-struct Meetings {
+/// Edges of a strand by the ranks and switches where they arrive and leave, in order.
+struct Meetings<'a> {
+    strand: &'a Strand,
     arriving: HashMap<End, Vec<usize>>,
     leaving: HashMap<End, Vec<usize>>,
 }
 
-impl Meetings {
-    fn of(strand: &Strand) -> Self {
-        let mut meetings = Self { arriving: HashMap::new(), leaving: HashMap::new() };
+impl<'a> Meetings<'a> {
+    fn of(strand: &'a Strand) -> Self {
+        let (mut arriving, mut leaving) = (HashMap::new(), HashMap::new());
         for (index, edge) in strand.edges.iter().enumerate() {
-            meetings.arriving.entry(edge.to).or_default().push(index);
-            meetings.leaving.entry(edge.from).or_default().push(index);
+            let note = |at: &mut HashMap<End, Vec<usize>>, end| at.entry(end).or_default().push(index);
+            strand.single(edge.to).for_each(|end| note(&mut arriving, end));
+            strand.single(edge.from).for_each(|end| note(&mut leaving, end));
         }
-        meetings
+        Self { strand, arriving, leaving }
     }
-}
 
-/// The edges within a range.
-fn within(edges: Option<&Vec<usize>>, range: Range<usize>) -> Vec<usize> {
-    edges.into_iter().flatten().copied().filter(|edge| range.contains(edge)).collect()
+    /// Edges in a range that arrive at an end.
+    fn arriving(&self, end: End, range: Range<usize>) -> Vec<usize> {
+        self.meeting(&self.arriving, end, &range)
+    }
+
+    /// Edges in a range that leave an end.
+    fn leaving(&self, end: End, range: Range<usize>) -> Vec<usize> {
+        self.meeting(&self.leaving, end, &range)
+    }
+
+    fn meeting(&self, edges: &HashMap<End, Vec<usize>>, end: End, range: &Range<usize>) -> Vec<usize> {
+        let all = self.strand.single(end).filter_map(|end| edges.get(&end)).flatten().copied();
+        all.filter(|edge| range.contains(edge)).collect()
+    }
 }
 
 /// Edges that meet an edge at its ends.
@@ -284,33 +326,26 @@ struct Neighbours {
 }
 
 impl Neighbours {
-    fn of(
-        strand: &Strand,
-        meetings: &Meetings,
-        tracks: &[Track],
-        stages: &[(Pattern, Range<usize>)],
-        index: usize,
-    ) -> Self {
-        let Edge { from, to, .. } = strand.edges[index];
+    fn of(meetings: &Meetings, tracks: &[Track], stages: &[(Pattern, Range<usize>)], index: usize) -> Self {
+        let Edge { from, to, .. } = meetings.strand.edges[index];
         let stage = tracks[index].stage;
-        let (arriving, leaving) = (meetings.arriving.get(&from), meetings.leaving.get(&to));
         let relays = |stage: usize| stages[stage].0 == Pattern::Relay;
         let range = stages[stage].1.clone();
         let (before, behind) = if relays(stage) {
-            (within(arriving, range.start..index), within(leaving, index + 1..range.end))
+            (meetings.arriving(from, range.start..index), meetings.leaving(to, index + 1..range.end))
         } else {
             (vec![], vec![])
         };
         let some = |edges: &Vec<usize>| !edges.is_empty();
-        let earlier = stages[..stage].iter().rev().map(|(_, range)| within(arriving, range.clone())).find(some);
-        let later = stages[stage + 1..].iter().map(|(_, range)| within(leaving, range.clone())).find(some);
+        let earlier = stages[..stage].iter().rev().map(|(_, range)| meetings.arriving(from, range.clone())).find(some);
+        let later = stages[stage + 1..].iter().map(|(_, range)| meetings.leaving(to, range.clone())).find(some);
         let mut followers = later.unwrap_or_default();
         if !behind.is_empty() {
             // What is passed on in this stage makes room here; a later stage that is fed within itself sends other data,
             // as the way down a tree does on the way up.
             let is_fed_within = |&edge: &usize| {
-                let (stage, from) = (tracks[edge].stage, strand.edges[edge].from);
-                relays(stage) && !within(meetings.arriving.get(&from), stages[stage].1.start..edge).is_empty()
+                let (stage, from) = (tracks[edge].stage, meetings.strand.edges[edge].from);
+                relays(stage) && !meetings.arriving(from, stages[stage].1.start..edge).is_empty()
             };
             followers.retain(|edge| !is_fed_within(edge));
         }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::latency::Latency;
-use super::strand::{Edge, End, Pattern, Strand, describe};
+use super::route::{Hop, Routes};
+use super::strand::{Edge, Pattern, Strand, describe};
 use super::{direct, queue_pairs};
 use crate::Result;
 use crate::demand::Demands;
 use crate::program::{Carriage, Collective, Overheads, QpUse, Stream};
-use crate::routing::{Connection, Leg, Router};
+use crate::routing::{Leg, Router};
 
 /// Demands that start together; the next phase starts when all of them are done.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +56,7 @@ impl<'r> Lowering<'r> {
     pub fn collective(&mut self, collective: &Collective, group: &[u32]) -> Result<Vec<Phase>> {
         let Self { router, gpu, strands } = self;
         let place = places(router, gpu);
+        let routes = Routes::new(router, gpu, collective);
         let mut phases: Vec<(Demands, f64)> = Vec::new();
         let mut first_phase = None;
         strands.shared_for = f64::NAN;
@@ -66,7 +68,7 @@ impl<'r> Lowering<'r> {
             let is_first = *first_phase.get_or_insert(phase) == phase;
             let base_s = if is_first { collective.overheads.base_s } else { 0.0 };
             let overheads = Overheads { base_s, ..collective.overheads };
-            *bytes += strands.push(router, gpu, &collective.carriage, &overheads, strand, demands)?;
+            *bytes += strands.push(&routes, &collective.carriage, &overheads, strand, demands)?;
             Ok(())
         })?;
         phases.retain(|(demands, _)| !demands.is_empty());
@@ -96,7 +98,8 @@ impl<'r> Lowering<'r> {
         demands: &mut Demands,
     ) -> Result<f64> {
         self.strands.shared_for = f64::NAN;
-        self.strands.push(self.router, self.gpu, carriage, overheads, strand, demands)
+        let routes = Routes { router: self.router, gpu: self.gpu, nvlink_sharp: 1.0 };
+        self.strands.push(&routes, carriage, overheads, strand, demands)
     }
 }
 
@@ -112,14 +115,8 @@ pub fn stream(router: &Router, nodes: &[u32], stream: &Stream) -> Result<Demands
     let (mut strand, mut demands) = (Strand::default(), Demands::default());
     strand.restart(0, 1);
     strand.stage(Pattern::Together, to.iter().map(|&to| Edge::ranks(*from, to, bytes)));
-    StrandLowering::new(router.resources().len()).push(
-        router,
-        nodes,
-        carriage,
-        &Overheads::NONE,
-        &strand,
-        &mut demands,
-    )?;
+    let routes = Routes { router, gpu: nodes, nvlink_sharp: 1.0 };
+    StrandLowering::new(router.resources().len()).push(&routes, carriage, &Overheads::NONE, &strand, &mut demands)?;
     demands.cap[0] = rate / to.len() as f64;
     demands.work[0] = f64::INFINITY;
     Ok(demands)
@@ -162,8 +159,7 @@ impl StrandLowering {
     /// Appends a strand's demand; gives the bytes of its edges.
     fn push(
         &mut self,
-        router: &Router,
-        gpu: &[u32],
+        routes: &Routes,
         carriage: &Carriage,
         overheads: &Overheads,
         strand: &Strand,
@@ -171,7 +167,12 @@ impl StrandLowering {
     ) -> Result<f64> {
         let work = strand.pace().bytes;
         let (mut weight, mut bytes) = (0.0, 0.0);
-        let tells_servers = overheads.intra_s != overheads.inter_s;
+        let tells_hops = overheads.intra_s > 0.0 || overheads.inter_s > 0.0;
+        let tree = if strand.members.is_empty() {
+            None
+        } else {
+            Some(routes.tree(&strand.members, strand.channel, strand.turn)?)
+        };
         self.latency.begin(overheads);
         for (pattern, range) in strand.ranges() {
             for edge in &strand.edges[range.clone()] {
@@ -183,13 +184,10 @@ impl StrandLowering {
                     weight = queue_pairs::active(&self.shares);
                 }
                 self.legs.clear();
-                let (End::Rank(from), End::Rank(to)) = (edge.from, edge.to);
-                let ends = Connection { from: gpu[from as usize], to: gpu[to as usize], channel: strand.channel };
-                let path = router.connect(ends, &self.shares, &mut self.legs)?;
+                let ends = (edge.from, edge.to);
+                let path = routes.legs(ends, strand.channel, tree.as_ref(), &self.shares, &mut self.legs)?;
                 self.add(edge.bytes / work * overheads.wire);
-                let topology = router.topology();
-                let is_between = tells_servers && topology.domain(ends.from)? != topology.domain(ends.to)?;
-                self.latency.hop(path, is_between);
+                self.latency.hop(path, if tells_hops { routes.hop(ends)? } else { Hop::Half });
                 bytes += edge.bytes;
             }
             self.latency.end_stage(pattern, &strand.edges[range]);
@@ -198,7 +196,8 @@ impl StrandLowering {
         for resource in self.touched.drain(..) {
             self.entries.push((resource, std::mem::take(&mut self.load[resource as usize])));
         }
-        let cap = strand.cap(overheads.channel_rate);
+        let port_rate = tree.map_or(f64::INFINITY, |tree| tree.port_rate);
+        let cap = strand.cap(overheads.channel_rate).min(port_rate / overheads.wire);
         demands.push(&self.entries, weight, cap, work, self.latency.total());
         Ok(bytes)
     }

@@ -5,6 +5,7 @@
 //! first rank to a last. Of a ring, the paths count with their mean, and the protocol as in NCCL's tuning (`tuning.cc`):
 //! a round of `n - 1` steps leaves out one of the ring's edges, an edge between servers where there is one.
 
+use super::route::Hop;
 use super::strand::{Edge, Pattern};
 use crate::program::Overheads;
 use crate::{PS_PER_S, Picoseconds};
@@ -14,8 +15,8 @@ use crate::{PS_PER_S, Picoseconds};
 pub(super) struct Latency {
     /// Since the strand's begin, stages that have ended.
     total: f64,
-    /// What the protocol adds to a hop inside a server and between servers.
-    added: [f64; 2],
+    /// What the protocol adds to each kind of [`Hop`].
+    added: [f64; 3],
     /// Of the stage at hand: sum of its paths, edges between servers, longest hop.
     paths: f64,
     between: u32,
@@ -29,16 +30,16 @@ impl Latency {
     /// Begins a strand.
     pub fn begin(&mut self, overheads: &Overheads) {
         self.total = overheads.base_s * PS_PER_S;
-        self.added = [overheads.intra_s * PS_PER_S, overheads.inter_s * PS_PER_S];
+        self.added = [0.0, overheads.intra_s * PS_PER_S, overheads.inter_s * PS_PER_S];
     }
 
-    /// Notes the next edge of the stage at hand; edges between servers are told apart only where the protocol does.
-    pub fn hop(&mut self, path: Picoseconds, is_between: bool) {
-        let hop = path as f64 + self.added[usize::from(is_between)];
+    /// Notes the next edge of the stage at hand, by the latency of its path and what kind of hop it is.
+    pub fn hop(&mut self, path: Picoseconds, hop: Hop) {
+        let takes = path as f64 + self.added[hop as usize];
         self.paths += path as f64;
-        self.between += u32::from(is_between);
-        self.longest = self.longest.max(hop);
-        self.hops.push(hop);
+        self.between += u32::from(hop == Hop::Between);
+        self.longest = self.longest.max(takes);
+        self.hops.push(takes);
     }
 
     /// Ends the stage at hand, which had these edges.
@@ -50,7 +51,9 @@ impl Latency {
                 let steps = f64::from(steps);
                 let around = edges.len() as f64;
                 let between = steps / (around - 1.0) * f64::from(self.between.saturating_sub(1));
-                steps * self.paths / around + between * self.added[1] + (steps - between) * self.added[0]
+                steps * self.paths / around
+                    + between * self.added[Hop::Between as usize]
+                    + (steps - between) * self.added[Hop::Inside as usize]
             }
         };
         (self.paths, self.between, self.longest) = (0.0, 0, 0.0);

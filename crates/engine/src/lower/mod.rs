@@ -25,6 +25,9 @@
 //! Halving-doubling (`recursive`) sends what a ring does, and `2 B / C` more of an all-reduce where `n` is no power of two;
 //! Bruck's all-to-all sends a block once for each bit that is set in its distance.
 //!
+//! Where NVLink's switch adds up and copies (`Nvls` and its like) the inside of a pipelined all-reduce takes
+//! `(g+1)/g B / N`, of its halves `B / N`; where the scale-out switches do (`Sharp`), the part between servers `B/g / C`.
+//!
 //! Rings and direct exchange are given for ranks that each sit in a server of their own; ranks that share servers send
 //! less through their NICs. A rail ring leaves a server once a channel, so that channels in a multiple of `g` use all
 //! `g` NICs: `C` becomes `g C`. Staged hierarchies add the last two columns, pipelined ones take the larger; a
@@ -41,6 +44,7 @@ mod pxn;
 mod queue_pairs;
 mod recursive;
 mod ring;
+mod route;
 mod servers;
 mod strand;
 mod tree;

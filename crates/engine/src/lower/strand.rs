@@ -1,8 +1,11 @@
 //! Who sends what to whom: strands of edges, phase by phase. Nothing here knows paths, rates or time.
 
 use super::check::check;
+use super::hierarchical::{Between, Inside};
 use super::servers::{Place, Servers};
 use super::{direct, hierarchical, pxn, recursive, ring, tree};
+use std::ops::Range;
+
 use crate::Result;
 use crate::program::{Algorithm, Collective, Kind};
 
@@ -11,13 +14,31 @@ use crate::program::{Algorithm, Collective, Kind};
 pub enum End {
     /// A rank's GPU.
     Rank(u32),
+    /// The NVLink switch of a server, by the server's number in the group.
+    NvSwitch(u32),
+    /// The root of the strand's aggregation tree.
+    Root,
+    /// All members of that tree.
+    Members,
+    /// Its first member.
+    First,
+    /// All its members but the first.
+    Others,
 }
 
 impl End {
     /// The rank, where it is one.
     pub fn rank(self) -> Option<u32> {
-        let Self::Rank(rank) = self;
-        Some(rank)
+        if let Self::Rank(rank) = self { Some(rank) } else { None }
+    }
+
+    /// The places that it stands for among a tree's members.
+    pub(super) fn among(self, members: usize) -> Range<usize> {
+        match self {
+            Self::First => 0..1,
+            Self::Others => 1..members,
+            _ => 0..members,
+        }
     }
 }
 
@@ -71,6 +92,10 @@ pub(super) struct Strand {
     pub spread: u32,
     /// Number of strands that share those channels.
     pub sharers: u32,
+    /// Ranks that its aggregation tree joins; none where it has no tree.
+    pub members: Vec<u32>,
+    /// Turn of the tree among those of its collective.
+    pub turn: u32,
     /// Stages in the order that data takes, none empty.
     pub stages: Vec<Stage>,
     /// Edges of all stages, stage after stage.
@@ -88,8 +113,20 @@ impl Strand {
         self.channel = channel;
         self.spread = spread;
         self.sharers = 1;
+        self.members.clear();
+        self.turn = 0;
         self.stages.clear();
         self.edges.clear();
+    }
+
+    /// The single ends that an end stands for: members of its tree one by one.
+    pub fn single(&self, end: End) -> impl Iterator<Item = End> + '_ {
+        let members = match end {
+            End::Members | End::First | End::Others => &self.members[end.among(self.members.len())],
+            _ => &[],
+        };
+        let alone = members.is_empty().then_some(end);
+        alone.into_iter().chain(members.iter().copied().map(End::Rank))
     }
 
     /// Appends a stage, unless it has no edges.
@@ -112,7 +149,7 @@ impl Strand {
     }
 
     /// Each stage's pattern with the positions of its edges.
-    pub fn ranges(&self) -> impl Iterator<Item = (Pattern, std::ops::Range<usize>)> + '_ {
+    pub fn ranges(&self) -> impl Iterator<Item = (Pattern, Range<usize>)> + '_ {
         (0..self.stages.len()).map(|index| {
             let begin = if index == 0 { 0 } else { self.stages[index - 1].end };
             (self.stages[index].pattern, begin..self.stages[index].end)
@@ -156,13 +193,19 @@ pub(super) fn describe(collective: &Collective, group: &[u32], place: &Place, em
         let broadcast = Collective { kind: Kind::Broadcast, ..collective.clone() };
         return backwards(emit, &mut |emit| describe(&broadcast, group, place, emit));
     }
+    let mut by_rails =
+        |within, between| hierarchical::pipelined(collective, &Servers::of(group, place)?, (within, between), emit);
     match collective.algorithm {
         Algorithm::Ring => ring::given(collective, group, emit),
         Algorithm::RailRing => ring::alternating(collective, &Servers::of(group, place)?, emit),
         Algorithm::Direct => direct::describe(collective, group, emit),
         Algorithm::Pxn => pxn::describe(collective, group, place, emit),
         Algorithm::HierarchicalStaged => hierarchical::staged(collective, &Servers::of(group, place)?, emit),
-        Algorithm::HierarchicalPipelined => hierarchical::pipelined(collective, &Servers::of(group, place)?, emit),
+        Algorithm::HierarchicalPipelined => by_rails(Inside::Direct, Between::Ring),
+        Algorithm::Nvls => by_rails(Inside::NvlinkSharp, Between::Ring),
+        Algorithm::NvlsTree => by_rails(Inside::NvlinkSharp, Between::Tree),
+        Algorithm::Sharp => by_rails(Inside::Direct, Between::Aggregation),
+        Algorithm::NvlsSharp => by_rails(Inside::NvlinkSharp, Between::Aggregation),
         Algorithm::HalvingDoubling => recursive::halving_doubling(collective, group, emit),
         Algorithm::Bruck => recursive::bruck(collective, group, emit),
         Algorithm::Tree => tree::describe(collective, &Servers::of(group, place)?, emit),

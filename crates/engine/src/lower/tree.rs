@@ -36,8 +36,14 @@ pub(super) fn describe(collective: &Collective, servers: &Servers, emit: &mut Em
     Ok(())
 }
 
+/// Appends what one of the trees over single ranks carries up and down.
+pub(super) fn over(strand: &mut Strand, ranks: &[u32], twin: Twin, bytes: f64) {
+    let alone: Vec<Vec<u32>> = ranks.iter().map(|&rank| vec![rank]).collect();
+    both_ways(strand, &downward(&parents(ranks.len(), twin), ranks, &alone, bytes));
+}
+
 /// Appends what is summed up to the root of a tree and then sent down again.
-pub(super) fn both_ways(strand: &mut Strand, down: &[Edge]) {
+fn both_ways(strand: &mut Strand, down: &[Edge]) {
     let up = down.iter().rev().map(|&Edge { from, to, bytes }| Edge { from: to, to: from, bytes });
     strand.stage(Pattern::Relay, up);
     strand.stage(Pattern::Relay, down.iter().copied());
@@ -55,7 +61,7 @@ pub(super) enum Twin {
 /// In the first tree odd nodes are leaves: a node whose lowest set bit is `b` hangs on the one with `2b` in its place,
 /// or, where there is none, on that without `b`; node 0 is the root. The second is the first mirrored, or, where `n` is
 /// odd and mirroring would keep leaves at odd nodes, moved on by one.
-pub(super) fn parents(n: usize, twin: Twin) -> Vec<Option<usize>> {
+fn parents(n: usize, twin: Twin) -> Vec<Option<usize>> {
     let first = |node: usize| {
         let bit = node & node.wrapping_neg();
         let sibling = (node & !bit) | (bit << 1);
@@ -84,7 +90,7 @@ fn chain(ranks: &[u32], head: usize, root: Option<u32>) -> Vec<u32> {
 
 /// Edges of a tree from its root down, each after those that feed it: between the `heads` of nodes, and along the chain
 /// of each node.
-pub(super) fn downward(parents: &[Option<usize>], heads: &[u32], chains: &[Vec<u32>], bytes: f64) -> Vec<Edge> {
+fn downward(parents: &[Option<usize>], heads: &[u32], chains: &[Vec<u32>], bytes: f64) -> Vec<Edge> {
     let mut children: Vec<Vec<usize>> = vec![vec![]; parents.len()];
     for (node, parent) in parents.iter().enumerate() {
         if let Some(parent) = parent {

@@ -212,6 +212,21 @@ impl Endpoints {
         self.gpu(node).map(|gpu| &self.cards[gpu.cards.clone()])
     }
 
+    /// The links of a GPU to its NVLink switch and back, where it has one.
+    pub fn nvlink(&self, node: u32) -> Result<Option<[u32; 2]>> {
+        self.gpu(node).map(|gpu| gpu.nvlink.map(|cable| [cable.link, cable.back]))
+    }
+
+    /// The NIC of a GPU whose turn a channel is.
+    pub fn card(&self, node: u32, channel: u32) -> Result<&Card> {
+        let gpu = self.gpu(node)?;
+        let cards = &self.cards[gpu.cards.clone()];
+        if cards.is_empty() {
+            return Err(Error::Graph(format!("GPU node {node} has no NIC")));
+        }
+        Ok(&cards[(channel as usize + gpu.turn as usize) % cards.len()])
+    }
+
     /// The way of a connection between two different GPUs: over NVLink inside a domain, else over a PCIe node that both
     /// reach, else over NICs. The NICs are the channel's turn on either side (with as many NICs on both sides that
     /// keeps to one rail), or the next pair that a path joins.

@@ -3,6 +3,7 @@
 //! A [`Topology`] holds what no seed changes (distances, candidate links, how GPUs reach switches) and serves any
 //! number of [`Router`]s, each one draw of the hash seeds. Nothing here knows rates over time or collectives.
 
+mod aggregation;
 mod balance;
 mod candidates;
 mod down;
@@ -18,6 +19,7 @@ mod spread;
 mod topology;
 mod weights;
 
+pub use aggregation::AggregationTree;
 pub use balance::Balancing;
 pub(crate) use down::Down;
 pub(crate) use ends::{Exit, neighbourhoods};

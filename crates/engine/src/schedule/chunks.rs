@@ -3,8 +3,8 @@
 use super::RunOptions;
 use crate::demand::Demands;
 use crate::fluid::Fluid;
-use crate::lower::{ChunkGraph, End, Lane};
-use crate::routing::{Connection, Router, Topology};
+use crate::lower::ChunkGraph;
+use crate::routing::{Router, Topology};
 use crate::{Error, Picoseconds, Result};
 
 /// Runs chunk graphs that start together, and gives the time when each has ended. Transfers under way share the network
@@ -67,7 +67,7 @@ impl<'a> Moving<'a> {
         }
         Ok(Self {
             graph,
-            rows: rows(router, gpu_of_rank, graph)?,
+            rows: graph.lanes.iter().map(|lane| graph.demand(router, gpu_of_rank, lane)).collect::<Result<_>>()?,
             waiting,
             waits: (0..graph.len()).map(|transfer| graph.after(transfer).len() as u32).collect(),
             ready: (0..graph.len() as u32).filter(|&transfer| graph.after(transfer as usize).is_empty()).collect(),
@@ -107,22 +107,4 @@ impl<'a> Moving<'a> {
             left => Err(Error::Internal(format!("{left} of {} transfers never ended", self.graph.len()))),
         }
     }
-}
-
-/// Each lane as a demand of its own, without work.
-fn rows(router: &Router, gpu_of_rank: &[u32], graph: &ChunkGraph) -> Result<Vec<Demands>> {
-    let (mut shares, mut legs) = (Vec::new(), Vec::new());
-    let row = |lane: &Lane| {
-        graph.qp_shares(lane, &mut shares);
-        legs.clear();
-        let (End::Rank(from), End::Rank(to)) = (lane.from, lane.to);
-        let (from, to) = (gpu_of_rank[from as usize], gpu_of_rank[to as usize]);
-        router.connect(Connection { from, to, channel: lane.channel }, &shares, &mut legs)?;
-        let entries: Vec<(u32, f64)> = legs.iter().map(|leg| (leg.resource, leg.share * graph.wire)).collect();
-        let flows = shares.iter().filter(|&&share| share > 0.0).count() as f64;
-        let mut demand = Demands::default();
-        demand.push(&entries, flows, lane.cap, 0.0, 0);
-        Ok(demand)
-    };
-    graph.lanes.iter().map(row).collect()
 }

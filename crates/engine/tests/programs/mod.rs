@@ -21,7 +21,16 @@ pub const fn options(balancing: Balancing) -> RunOptions {
 
 /// A collective over one queue pair.
 pub fn collective(kind: Kind, algorithm: Algorithm, bytes: f64, channels: u32) -> Collective {
-    Collective { kind, algorithm, bytes, matrix: None, channels, carriage: ONE_QP, overheads: Overheads::NONE }
+    Collective {
+        kind,
+        algorithm,
+        bytes,
+        matrix: None,
+        channels,
+        carriage: ONE_QP,
+        overheads: Overheads::NONE,
+        nvlink_sharp: 1.0,
+    }
 }
 
 /// An operation that computes.
