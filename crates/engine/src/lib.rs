@@ -9,6 +9,7 @@ pub mod fluid;
 pub mod graph;
 pub mod lower;
 pub mod outcome;
+pub mod packet;
 pub mod program;
 pub mod routing;
 pub mod schedule;

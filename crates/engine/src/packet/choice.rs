@@ -1,0 +1,41 @@
+//! How a switch chooses among the ports that lead on.
+
+use super::port::Port;
+use eastwest_transport::{Packet, Random};
+
+/// The rule of choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// By a hash of the flow and the packet's entropy value, with a seed of the switch's own: ECMP where a flow keeps its
+    /// value, spraying by the host where it does not.
+    Hash,
+    /// Any, at random, for every packet: spraying by the switch.
+    Random,
+    /// The one with the fewest bytes before it; of equal ones any.
+    ShortestQueue,
+}
+
+impl Choice {
+    /// Chooses one of `ports` (never empty).
+    pub(super) fn of(self, ports: &[u32], packet: &Packet, switch_seed: u64, random: &mut Random, all: &[Port]) -> u32 {
+        let len = ports.len() as u64;
+        match self {
+            Self::Hash => {
+                let key = u64::from(packet.flow) << 18 | u64::from(packet.entropy) << 2 | u64::from(packet.kind as u8);
+                ports[((u128::from(mix(key ^ switch_seed)) * u128::from(len)) >> 64) as usize]
+            }
+            Self::Random => ports[random.below(len as u32) as usize],
+            Self::ShortestQueue => {
+                let first = random.below(len as u32) as usize;
+                let turned = ports[first..].iter().chain(&ports[..first]);
+                turned.copied().min_by_key(|&port| all[port as usize].waiting()).unwrap_or(ports[0])
+            }
+        }
+    }
+}
+
+fn mix(key: u64) -> u64 {
+    let mut z = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    z ^ (z >> 32)
+}

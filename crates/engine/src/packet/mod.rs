@@ -1,0 +1,24 @@
+//! Every packet: through NICs, switch queues and links, driven by the transports' own state machines.
+//!
+//! A [`Simulation`] runs flows between hosts (NIC nodes) over a graph of switches. Each direction of a cable is a port with
+//! its queues; a switch chooses a port for each packet by hash, at random or by the shortest queue. Packets are copied
+//! from queue to queue, forty bytes at a time, and there are at most two events for each of them at each hop: when a port
+//! becomes free for what waits, and when the packet arrives. Time is integer picoseconds.
+//!
+//! Not here: what a transport does ([`eastwest_transport`]); NVLink and PCIe inside a server.
+
+mod choice;
+mod nic;
+mod outcome;
+mod port;
+mod run;
+mod settings;
+mod switching;
+mod triggers;
+mod wheel;
+
+pub use choice::Choice;
+pub use outcome::{FlowOutcome, PacketOutcome, Totals};
+pub use run::Simulation;
+pub use settings::{Buffers, Marking, NetworkSettings, Pause, Transport, Trimming};
+pub use triggers::{Flow, Start, Trigger, TriggerKind};

@@ -1,0 +1,141 @@
+//! A NIC at work: starts flows, sends for them in turn, and hands them what comes.
+
+use eastwest_transport::{Flags, Kind, Packet, Receiver, Sender, Transmit};
+
+use super::port::End;
+use super::run::{Event, Simulation};
+use super::settings::Transport;
+use crate::Picoseconds;
+
+impl<T: Transport> Simulation<'_, T> {
+    pub(super) fn start(&mut self, flow: u32) {
+        let given = &self.flows[flow as usize];
+        self.senders[flow as usize] = Some(Box::new(self.transport.sender(flow, given.bytes, self.settings.seed)));
+        self.receivers[flow as usize] = Some(Box::new(self.transport.receiver(given.bytes)));
+        self.fates[flow as usize].start = Some(self.now);
+        self.wake(flow);
+    }
+
+    /// A flow may have something to send.
+    fn wake(&mut self, flow: u32) {
+        let route = &mut self.routes[flow as usize];
+        let host = route.host;
+        if !route.is_ready {
+            route.is_ready = true;
+            self.hosts[host as usize].ready.push_back(flow);
+        }
+        self.offer(host);
+    }
+
+    /// Lets a NIC send as soon as its port is free.
+    fn offer(&mut self, host: u32) {
+        let index = self.hosts[host as usize].up;
+        let port = &mut self.ports[index as usize];
+        if port.is_armed {
+            return;
+        }
+        if port.free_at <= self.now {
+            self.feed(host);
+        } else {
+            port.is_armed = true;
+            self.wheel.add(port.free_at, Event::Free.word(index));
+        }
+    }
+
+    /// Gives a NIC's free port its next packet: answers first, then flows in turn.
+    pub(super) fn feed(&mut self, host: u32) {
+        let index = self.hosts[host as usize].up;
+        let mut packet = self.ports[index as usize].next();
+        if packet.is_none() && !self.ports[index as usize].is_paused {
+            packet = self.poll(host);
+        }
+        let Some(packet) = packet else { return };
+        self.transmit(index, packet);
+        let port = &mut self.ports[index as usize];
+        if port.has_work() || (!port.is_paused && !self.hosts[host as usize].ready.is_empty()) {
+            port.is_armed = true;
+            self.wheel.add(port.free_at, Event::Free.word(index));
+        }
+    }
+
+    fn poll(&mut self, host: u32) -> Option<Packet> {
+        while let Some(flow) = self.hosts[host as usize].ready.pop_front() {
+            let polled = match &mut self.senders[flow as usize] {
+                Some(sender) => sender.poll_transmit(self.now),
+                None => Transmit::Nothing,
+            };
+            match polled {
+                Transmit::Packet(packet) => {
+                    self.hosts[host as usize].ready.push_back(flow);
+                    self.totals.packets += 1;
+                    self.arm(flow);
+                    return Some(packet);
+                }
+                Transmit::NotBefore(time) => {
+                    self.routes[flow as usize].is_ready = false;
+                    self.wheel.add(time, Event::Deadline.word(flow));
+                }
+                Transmit::Nothing => self.routes[flow as usize].is_ready = false,
+            }
+        }
+        None
+    }
+
+    /// Sees to it that a flow's deadline is met: one event a flow, early where the deadline has moved away meanwhile.
+    fn arm(&mut self, flow: u32) {
+        let Some(sender) = &self.senders[flow as usize] else { return };
+        let timer = &mut self.timers[flow as usize];
+        if let Some(deadline) = sender.deadline().filter(|&deadline| deadline < *timer) {
+            *timer = deadline;
+            self.wheel.add(deadline.max(self.now), Event::Deadline.word(flow));
+        }
+    }
+
+    pub(super) fn deadline(&mut self, flow: u32) {
+        let Some(sender) = &mut self.senders[flow as usize] else { return };
+        if self.timers[flow as usize] <= self.now {
+            self.timers[flow as usize] = Picoseconds::MAX;
+        }
+        sender.on_deadline(self.now);
+        self.arm(flow);
+        self.wake(flow);
+    }
+
+    /// A packet has come to a host.
+    pub(super) fn receive(&mut self, packet: &Packet) {
+        let flow = packet.flow as usize;
+        if packet.kind == Kind::Data {
+            self.totals.delivered += u64::from(!packet.flags.has(Flags::TRIMMED));
+            let Some(receiver) = &mut self.receivers[flow] else { return };
+            if let Some(answer) = receiver.on_packet(self.now, packet) {
+                let up = self.routes[flow].ends[1].up;
+                let port = &mut self.ports[up as usize];
+                let End::Host(host) = port.from else { return };
+                port.urgent.push_back(answer);
+                port.urgent_bytes += u32::from(answer.size);
+                self.offer(host);
+            }
+            return;
+        }
+        let Some(sender) = &mut self.senders[flow] else { return };
+        sender.on_packet(self.now, packet);
+        if sender.is_done() {
+            self.totals.retransmits += sender.retransmits();
+            self.fates[flow].end = Some(self.now);
+            self.left -= 1;
+            (self.senders[flow], self.receivers[flow]) = (None, None);
+            self.pull(self.flows[flow].when_sent);
+            return;
+        }
+        self.arm(packet.flow);
+        self.wake(packet.flow);
+    }
+
+    /// Starts what a trigger starts, now.
+    fn pull(&mut self, trigger: Option<u32>) {
+        let Some(trigger) = trigger else { return };
+        for &flow in self.triggers.pull(trigger) {
+            self.wheel.add(self.now, Event::Start.word(flow));
+        }
+    }
+}

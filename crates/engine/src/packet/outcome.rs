@@ -1,0 +1,56 @@
+//! What a run of packets gives back.
+
+use crate::Picoseconds;
+
+/// One flow's fate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowOutcome {
+    /// When it started; none where it never did.
+    pub start: Option<Picoseconds>,
+    /// When the last of it arrived; none where it never did.
+    pub received: Option<Picoseconds>,
+    /// When its sender knew that all had arrived; none where it never did.
+    pub end: Option<Picoseconds>,
+}
+
+/// Counts over the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Packets of data that senders gave to NICs, repeats included.
+    pub packets: u64,
+    /// Transmissions over links, of data and answers.
+    pub link_hops: u64,
+    /// Packets of data that arrived whole.
+    pub delivered: u64,
+    /// Packets of data dropped whole.
+    pub drops: u64,
+    /// Answers and trimmed packets dropped.
+    pub urgent_drops: u64,
+    /// Packets of data that were in queues or on cables when the run ended.
+    pub unfinished: u64,
+    /// Packets that lost their payload.
+    pub trims: u64,
+    /// Marks of congestion set.
+    pub marks: u64,
+    /// Packets sent again.
+    pub retransmits: u64,
+    /// Pauses that ports asked for.
+    pub pauses: u64,
+    /// Time that ports were paused, summed over ports.
+    pub paused: Picoseconds,
+    /// Most bytes of data before one port.
+    pub deepest: u64,
+}
+
+/// A run of packets.
+#[derive(Clone, Debug, Default)]
+pub struct PacketOutcome {
+    /// Each flow's fate, in the order given.
+    pub flows: Vec<FlowOutcome>,
+    /// Counts.
+    pub totals: Totals,
+    /// When the last event happened.
+    pub end: Picoseconds,
+    /// Events handled.
+    pub events: u64,
+}

@@ -1,0 +1,283 @@
+//! The event loop: packets from host to host.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use eastwest_transport::{Flags, Kind, Packet, Random, Sender};
+
+use super::outcome::{FlowOutcome, PacketOutcome, Totals};
+use super::port::{End, Port};
+use super::settings::{NetworkSettings, Transport};
+use super::triggers::{Flow, Start, Trigger, Triggers};
+use super::wheel::Wheel;
+use crate::graph::Graph;
+use crate::routing::{Forwarding, Plug};
+use crate::{Error, Picoseconds, Result};
+
+/// Bytes of a full packet, in about.
+const FULL: u16 = 4096;
+
+/// Latency from which on a cable is long, and its arrivals may wait in the heap.
+const FAR: Picoseconds = 10_000_000;
+
+/// How many events pass between looks at whether to stop.
+const LISTEN_EVERY: u64 = 1 << 16;
+
+/// What an event is about, in the upper bits of its word; the lower ones name the port, flow or host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(super) enum Event {
+    Arrive = 0,
+    Free = 1,
+    Pause = 2,
+    Resume = 3,
+    Start = 4,
+    Deadline = 5,
+}
+
+/// Bits that name the port, flow or host of an event.
+const NAME_BITS: u32 = 29;
+
+impl Event {
+    pub fn word(self, name: u32) -> u32 {
+        (self as u32) << NAME_BITS | name
+    }
+
+    fn of(word: u32) -> (Self, u32) {
+        let event = match word >> NAME_BITS {
+            0 => Self::Arrive,
+            1 => Self::Free,
+            2 => Self::Pause,
+            3 => Self::Resume,
+            4 => Self::Start,
+            _ => Self::Deadline,
+        };
+        (event, word & ((1 << NAME_BITS) - 1))
+    }
+}
+
+/// A flow's two ends in the network, and whether its sender stands in its NIC's queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Route {
+    /// Plugs of sender and receiver.
+    pub ends: [Plug; 2],
+    /// Sending host.
+    pub host: u32,
+    pub is_ready: bool,
+}
+
+/// A NIC: its port, and the flows that may have something to send, in turn.
+#[derive(Debug)]
+pub(super) struct Host {
+    pub up: u32,
+    pub ready: VecDeque<u32>,
+}
+
+/// A network with flows, as it runs.
+pub struct Simulation<'a, T: Transport> {
+    pub(super) transport: &'a T,
+    pub(super) settings: NetworkSettings,
+    pub(super) forwarding: &'a Forwarding,
+    pub(super) ports: Vec<Port>,
+    pub(super) attachment_of: Vec<u32>,
+    pub(super) switch_seeds: Vec<u64>,
+    pub(super) hosts: Vec<Host>,
+    pub(super) flows: &'a [Flow],
+    pub(super) routes: Vec<Route>,
+    pub(super) senders: Vec<Option<Box<T::Sender>>>,
+    pub(super) receivers: Vec<Option<Box<T::Receiver>>>,
+    pub(super) fates: Vec<FlowOutcome>,
+    pub(super) timers: Vec<Picoseconds>,
+    pub(super) triggers: Triggers,
+    pub(super) left: usize,
+    pub(super) wheel: Wheel,
+    pub(super) now: Picoseconds,
+    pub(super) random: Random,
+    pub(super) totals: Totals,
+    pub(super) events: u64,
+}
+
+impl<'a, T: Transport> Simulation<'a, T> {
+    /// Places flows on a network.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] where a flow's end is no NIC or has no switch, and [`Error::Unreachable`] where no path joins them.
+    pub fn new(
+        graph: &Graph,
+        forwarding: &'a Forwarding,
+        flows: &'a [Flow],
+        triggers: &[Trigger],
+        transport: &'a T,
+        settings: NetworkSettings,
+    ) -> Result<Self> {
+        let mut host_of = vec![u32::MAX; graph.nodes()];
+        let (mut hosts, mut routes, mut plugged) = (Vec::new(), Vec::with_capacity(flows.len()), Vec::new());
+        let mut plug = |node: u32| -> Result<(u32, Plug)> {
+            if node as usize >= host_of.len() {
+                return Err(Error::Graph(format!("there is no node {node}")));
+            }
+            if host_of[node as usize] == u32::MAX {
+                let plugs = forwarding.plugs(graph, node)?;
+                let Some(&first) = plugs.first() else {
+                    return Err(Error::Graph(format!("node {node} is plugged into no switch")));
+                };
+                host_of[node as usize] = hosts.len() as u32;
+                hosts.push(Host { up: first.up, ready: VecDeque::new() });
+                plugged.push(first);
+            }
+            let host = host_of[node as usize];
+            Ok((host, plugged[host as usize]))
+        };
+        for flow in flows {
+            let ((host, from), (_, to)) = (plug(flow.from)?, plug(flow.to)?);
+            if !forwarding.joins(from.attachment, to.attachment) {
+                return Err(Error::Unreachable { from: flow.from, to: flow.to });
+            }
+            routes.push(Route { ends: [from, to], host, is_ready: false });
+        }
+        let switch_seeds: Vec<u64> = (0..forwarding.switches() as u64)
+            .map(|switch| Random::new(settings.seed ^ (switch << 20)).bits())
+            .collect();
+        let ports: Vec<Port> = (0..graph.links())
+            .map(|link| {
+                let [from, to] = [graph.src[link], graph.dst[link]].map(|node| match forwarding.switch(node) {
+                    Some(switch) => End::Switch(switch),
+                    None => End::Host(host_of[node as usize]),
+                });
+                Port::new(graph.rate[link], graph.latency[link], from, to)
+            })
+            .collect();
+        let (apart, horizon) = spans(&ports);
+        let attachments = (0..forwarding.switches() as u32).map(|switch| forwarding.attachment(switch));
+        Ok(Self {
+            transport,
+            settings,
+            forwarding,
+            attachment_of: attachments.map(|attachment| attachment.unwrap_or(u32::MAX)).collect(),
+            ports,
+            switch_seeds,
+            hosts,
+            flows,
+            routes,
+            senders: flows.iter().map(|_| None).collect(),
+            receivers: flows.iter().map(|_| None).collect(),
+            fates: vec![FlowOutcome::default(); flows.len()],
+            timers: vec![Picoseconds::MAX; flows.len()],
+            triggers: Triggers::new(triggers, flows)?,
+            left: flows.len(),
+            wheel: Wheel::new(apart, horizon),
+            now: 0,
+            random: Random::new(settings.seed),
+            totals: Totals::default(),
+            events: 0,
+        })
+    }
+
+    /// Runs until every flow has ended, nothing more can happen, or a time.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] once `stop` is set; [`Error::Internal`] where packets do not add up.
+    pub fn run(mut self, until: Picoseconds, stop: &AtomicBool) -> Result<PacketOutcome> {
+        for (flow, given) in self.flows.iter().enumerate() {
+            if let Start::At(time) = given.start {
+                self.wheel.add(time, Event::Start.word(flow as u32));
+            }
+        }
+        loop {
+            let Some((time, word)) = self.wheel.next() else {
+                if !self.wheel.turn() {
+                    break;
+                }
+                self.fetch();
+                continue;
+            };
+            if self.left == 0 || time > until {
+                break;
+            }
+            self.now = time;
+            self.events += 1;
+            if self.events % LISTEN_EVERY == 0 && stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            match Event::of(word) {
+                (Event::Arrive, port) => self.arrive(port),
+                (Event::Free, port) => self.free(port),
+                (Event::Pause, port) => self.pause(port),
+                (Event::Resume, port) => self.resume(port),
+                (Event::Start, flow) => self.start(flow),
+                (Event::Deadline, flow) => self.deadline(flow),
+            }
+        }
+        // Those under way when time was up.
+        for sender in self.senders.iter().flatten() {
+            self.totals.retransmits += sender.retransmits();
+        }
+        self.close()?;
+        Ok(PacketOutcome { flows: self.fates, totals: self.totals, end: self.now, events: self.events })
+    }
+
+    /// Checks that packets add up: each that was sent has arrived, lost its payload, was dropped, or is still somewhere.
+    fn close(&mut self) -> Result<()> {
+        let is_whole = |packet: &&Packet| packet.kind == Kind::Data && !packet.flags.has(Flags::TRIMMED);
+        let waiting = self.ports.iter().flat_map(|port| port.data.iter().chain(port.flying.iter().map(|(_, p)| p)));
+        self.totals.unfinished = waiting.filter(is_whole).count() as u64;
+        let Totals { packets, delivered, drops, trims, unfinished, .. } = self.totals;
+        if packets == delivered + drops + trims + unfinished {
+            return Ok(());
+        }
+        Err(Error::Internal(format!(
+            "of {packets} packets {delivered} arrived, {drops} were dropped, {trims} trimmed and {unfinished} left over"
+        )))
+    }
+
+    /// Reads what the events of a bucket will need: these reads wait for memory together, those in the events one by one.
+    fn fetch(&self) {
+        let mut read = 0;
+        for &(_, word) in self.wheel.current() {
+            if let (Event::Arrive | Event::Free, port) = Event::of(word) {
+                let port = &self.ports[port as usize];
+                read += port.free_at + port.flying.front().map_or(0, |&(time, _)| time);
+            }
+        }
+        std::hint::black_box(read);
+    }
+
+    /// The packet at the head of a cable comes in.
+    fn arrive(&mut self, index: u32) {
+        let port = &mut self.ports[index as usize];
+        let Some((_, packet)) = port.flying.pop_front() else { return };
+        if let Some(&(next, _)) = port.flying.front() {
+            self.wheel.add(next, Event::Arrive.word(index));
+        }
+        match port.to {
+            End::Host(_) => self.receive(&packet),
+            End::Switch(switch) => {
+                let out = self.choose(switch, &packet);
+                self.enqueue(index, out, packet);
+            }
+        }
+    }
+
+    /// A port has become free for what waits.
+    fn free(&mut self, index: u32) {
+        self.ports[index as usize].is_armed = false;
+        match self.ports[index as usize].from {
+            End::Host(host) => self.feed(host),
+            End::Switch(_) => self.send(index),
+        }
+    }
+
+    pub(super) fn transmit(&mut self, index: u32, packet: Packet) {
+        self.totals.link_hops += 1;
+        if let Some(arrival) = self.ports[index as usize].transmit(self.now, packet) {
+            self.wheel.add(arrival, Event::Arrive.word(index));
+        }
+    }
+}
+
+/// Time between events, so that a few fall into each bucket of the wheel; and within what time most are due.
+fn spans(ports: &[Port]) -> (Picoseconds, Picoseconds) {
+    let longest = ports.iter().map(|port| port.time_of(FULL)).max().unwrap_or(1);
+    let latency = ports.iter().map(Port::latency).max().unwrap_or(0);
+    (longest * 4 / ports.len().max(1) as u64, longest + latency.min(FAR))
+}

@@ -1,0 +1,107 @@
+//! How switches treat packets, and which transport the hosts speak.
+
+use eastwest_transport::roce::{RoceReceiver, RoceSender, RoceSettings};
+use eastwest_transport::uet::{UetReceiver, UetSender, UetSettings};
+use eastwest_transport::{Receiver, Sender};
+
+use super::Choice;
+
+/// Marks of congestion: none up to a fill, on every packet from another on, with growing probability between (RED), looked
+/// at when a packet leaves the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marking {
+    /// Bytes up to which no packet is marked.
+    pub from: u32,
+    /// Bytes from which on every packet is.
+    pub to: u32,
+}
+
+/// What happens to a packet for which there is no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trimming {
+    /// It is dropped.
+    Off,
+    /// Its payload is cut off; the header goes on ahead of the data.
+    To {
+        /// Bytes that remain.
+        bytes: u16,
+    },
+}
+
+/// When a switch asks the port at the other end of a cable to pause (PFC).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// Bytes held of what came in by one cable, above which it asks.
+    pub above: u32,
+    /// Bytes at which it lets go.
+    pub at: u32,
+}
+
+/// Room for packets before each port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Buffers {
+    /// Each port has room for so many bytes of data.
+    Lossy {
+        /// Bytes of data before one port.
+        room: u32,
+        /// What happens beyond.
+        trimming: Trimming,
+    },
+    /// Nothing is dropped: senders are paused in time.
+    Lossless {
+        /// When.
+        pause: Pause,
+    },
+}
+
+/// How switches treat packets.
+#[derive(Clone, Copy, Debug)]
+pub struct NetworkSettings {
+    /// Room before each port.
+    pub buffers: Buffers,
+    /// Marks, where there are any.
+    pub marking: Option<Marking>,
+    /// How a port is chosen among those that lead on.
+    pub choice: Choice,
+    /// Seeds hashes and draws.
+    pub seed: u64,
+}
+
+/// A transport: makes both ends of a flow.
+pub trait Transport {
+    /// The sending side.
+    type Sender: Sender;
+    /// The receiving side.
+    type Receiver: Receiver;
+
+    /// The sender of a flow of so many bytes.
+    fn sender(&self, flow: u32, bytes: u64, seed: u64) -> Self::Sender;
+    /// Its receiver.
+    fn receiver(&self, bytes: u64) -> Self::Receiver;
+}
+
+impl Transport for UetSettings {
+    type Sender = UetSender;
+    type Receiver = UetReceiver;
+
+    fn sender(&self, flow: u32, bytes: u64, seed: u64) -> UetSender {
+        UetSender::new(*self, flow, bytes, seed)
+    }
+
+    fn receiver(&self, bytes: u64) -> UetReceiver {
+        UetReceiver::new(*self, bytes)
+    }
+}
+
+impl Transport for RoceSettings {
+    type Sender = RoceSender;
+    type Receiver = RoceReceiver;
+
+    fn sender(&self, flow: u32, bytes: u64, seed: u64) -> RoceSender {
+        RoceSender::new(*self, flow, bytes, seed)
+    }
+
+    fn receiver(&self, bytes: u64) -> RoceReceiver {
+        RoceReceiver::new(*self, bytes)
+    }
+}

@@ -1,0 +1,155 @@
+//! A switch at work: which port, room before it, marks, and pauses.
+
+use eastwest_transport::{Flags, Kind, Packet};
+
+use super::port::End;
+use super::run::{Event, Simulation};
+use super::settings::{Buffers, Transport, Trimming};
+
+/// Bytes of a pause frame on the wire.
+const PAUSE_BYTES: u16 = 84;
+
+impl<T: Transport> Simulation<'_, T> {
+    pub(super) fn choose(&mut self, switch: u32, packet: &Packet) -> u32 {
+        let plug = self.routes[packet.flow as usize].ends[usize::from(packet.kind == Kind::Data)];
+        if self.attachment_of[switch as usize] == plug.attachment {
+            return plug.down;
+        }
+        let ports = self.forwarding.next(switch, plug.attachment);
+        let seed = self.switch_seeds[switch as usize];
+        self.settings.choice.of(ports, packet, seed, &mut self.random, &self.ports)
+    }
+
+    /// Puts a packet that came by one port before another port of a switch.
+    pub(super) fn enqueue(&mut self, way_in: u32, index: u32, packet: Packet) {
+        let port = &mut self.ports[index as usize];
+        let size = u32::from(packet.size);
+        match self.settings.buffers {
+            Buffers::Lossless { pause } => {
+                port.data.push_back(packet);
+                port.data_bytes += size;
+                port.came_by.push_back(way_in);
+                let ingress = &mut self.ports[way_in as usize];
+                ingress.held += size;
+                if ingress.held > pause.above && !ingress.is_pausing {
+                    ingress.is_pausing = true;
+                    self.totals.pauses += 1;
+                    self.signal(way_in, Event::Pause);
+                }
+            }
+            Buffers::Lossy { room, trimming } => {
+                if packet.kind != Kind::Data || packet.flags.has(Flags::TRIMMED) {
+                    self.enqueue_urgent(index, packet, room);
+                } else if port.data_bytes + size <= room {
+                    port.data.push_back(packet);
+                    port.data_bytes += size;
+                } else {
+                    self.overflow(index, packet, room, trimming);
+                }
+            }
+        }
+        let port = &mut self.ports[index as usize];
+        self.totals.deepest = self.totals.deepest.max(port.data_bytes.into());
+        if !port.is_armed {
+            if port.free_at <= self.now {
+                self.send(index);
+            } else {
+                port.is_armed = true;
+                self.wheel.add(port.free_at, Event::Free.word(index));
+            }
+        }
+    }
+
+    fn enqueue_urgent(&mut self, index: u32, packet: Packet, room: u32) {
+        let port = &mut self.ports[index as usize];
+        let size = u32::from(packet.size);
+        if port.urgent_bytes + size > 2 * room {
+            self.totals.urgent_drops += 1;
+            return;
+        }
+        port.urgent.push_back(packet);
+        port.urgent_bytes += size;
+    }
+
+    /// Finds no room for a packet: it or the one that came last loses its payload, or all.
+    fn overflow(&mut self, index: u32, packet: Packet, room: u32, trimming: Trimming) {
+        let Trimming::To { bytes } = trimming else {
+            self.totals.drops += 1;
+            return;
+        };
+        let port = &mut self.ports[index as usize];
+        let mut cut = packet;
+        if self.random.chance(1, 2) {
+            if let Some(last) = port.data.pop_back() {
+                cut = last;
+                port.data.push_back(packet);
+                port.data_bytes = port.data_bytes + u32::from(packet.size) - u32::from(last.size);
+            }
+        }
+        let is_last_hop = matches!(port.to, End::Host(_));
+        cut.size = bytes;
+        cut.flags = cut.flags.with(Flags::TRIMMED).with_if(Flags::LAST_HOP, is_last_hop);
+        self.totals.trims += 1;
+        self.enqueue_urgent(index, cut, room);
+    }
+
+    /// Sends what is next at a free port of a switch.
+    pub(super) fn send(&mut self, index: u32) {
+        let port = &mut self.ports[index as usize];
+        let Some(mut packet) = port.next() else { return };
+        if packet.kind == Kind::Data && !packet.flags.has(Flags::TRIMMED) {
+            if let Some(marking) = self.settings.marking {
+                let waiting = port.data_bytes;
+                let is_marked = waiting > marking.to
+                    || (waiting > marking.from
+                        && self.random.chance((waiting - marking.from).into(), (marking.to - marking.from).into()));
+                if is_marked {
+                    packet.flags = packet.flags.with(Flags::CE);
+                    self.totals.marks += 1;
+                }
+            }
+        }
+        if let Buffers::Lossless { pause } = self.settings.buffers {
+            if let Some(way_in) = self.ports[index as usize].came_by.pop_front() {
+                let ingress = &mut self.ports[way_in as usize];
+                ingress.held -= u32::from(packet.size);
+                if ingress.is_pausing && ingress.held <= pause.at {
+                    ingress.is_pausing = false;
+                    self.signal(way_in, Event::Resume);
+                }
+            }
+        }
+        self.transmit(index, packet);
+        let port = &mut self.ports[index as usize];
+        if port.has_work() {
+            port.is_armed = true;
+            self.wheel.add(port.free_at, Event::Free.word(index));
+        }
+    }
+
+    /// Tells the port at the beginning of a cable to pause or to go on: a frame's time and the cable's later.
+    fn signal(&mut self, ingress: u32, event: Event) {
+        let port = &self.ports[ingress as usize];
+        let when = self.now + port.time_of(PAUSE_BYTES) + port.latency();
+        self.wheel.add(when, event.word(ingress));
+    }
+
+    pub(super) fn pause(&mut self, index: u32) {
+        let port = &mut self.ports[index as usize];
+        port.is_paused = true;
+        port.paused_since = self.now;
+    }
+
+    pub(super) fn resume(&mut self, index: u32) {
+        let port = &mut self.ports[index as usize];
+        if !port.is_paused {
+            return;
+        }
+        port.is_paused = false;
+        self.totals.paused += self.now - port.paused_since;
+        if !port.is_armed {
+            port.is_armed = true;
+            self.wheel.add(port.free_at.max(self.now), Event::Free.word(index));
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Forwarding tables of switches by themselves: which links lead a packet on towards the switch of its receiver.
+
+use super::paths::{Paths, UNREACHED};
+use super::{NONE, endpoint};
+use crate::graph::{Graph, NodeKind};
+use crate::{Error, Result};
+
+/// Where a NIC is plugged in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plug {
+    /// Its switch, by attachment number.
+    pub attachment: u32,
+    /// Link from the NIC.
+    pub up: u32,
+    /// Link to the NIC.
+    pub down: u32,
+}
+
+/// Shortest paths over a graph, as its switches' tables.
+pub struct Forwarding {
+    paths: Paths,
+    links: Vec<u32>,
+}
+
+impl Forwarding {
+    /// Finds the shortest paths of a graph.
+    pub fn new(graph: &Graph) -> Self {
+        let paths = Paths::new(graph);
+        let links = paths.candidates.iter().map(|hop| hop.link).collect();
+        Self { paths, links }
+    }
+
+    /// Number of switches; they are numbered in node order.
+    pub fn switches(&self) -> usize {
+        self.paths.switches.len()
+    }
+
+    /// Number of a switch node.
+    pub fn switch(&self, node: u32) -> Option<u32> {
+        self.paths.switch(node)
+    }
+
+    /// The attachment number of a switch; none where no NIC plugs in.
+    pub fn attachment(&self, switch: u32) -> Option<u32> {
+        Some(self.paths.attachment_of[switch as usize]).filter(|&attachment| attachment != NONE)
+    }
+
+    /// Where a NIC is plugged in: one entry a port, in link order.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] where the node is no NIC, or a link to a switch has none back.
+    pub fn plugs(&self, graph: &Graph, nic: u32) -> Result<Vec<Plug>> {
+        if graph.kind.get(nic as usize) != Some(&NodeKind::Nic) {
+            return Err(Error::Graph(format!("node {nic} is no NIC")));
+        }
+        let of = |up: u32| {
+            let node = graph.dst[up as usize];
+            let back = endpoint::links_to(graph, node, NodeKind::Nic).find(|&link| graph.dst[link as usize] == nic);
+            let down = back.ok_or_else(|| Error::Graph(format!("link {up} from node {nic} has no link back")))?;
+            let switch = self.paths.switch_of[node as usize] as usize;
+            Ok(Plug { attachment: self.paths.attachment_of[switch], up, down })
+        };
+        endpoint::links_to(graph, nic, NodeKind::Switch).map(of).collect()
+    }
+
+    /// Links of a switch that lead on to an attachment.
+    pub fn next(&self, switch: u32, attachment: u32) -> &[u32] {
+        &self.links[self.paths.nearer(switch, attachment)]
+    }
+
+    /// Whether a path leads from one attachment to another.
+    pub fn joins(&self, from: u32, to: u32) -> bool {
+        self.paths.hops(self.paths.attachments[from as usize], to) != UNREACHED
+    }
+
+    /// Switches that a packet crosses from one attachment to another, both counted.
+    pub fn hops(&self, from: u32, to: u32) -> u16 {
+        self.paths.hops(self.paths.attachments[from as usize], to) + 1
+    }
+}

@@ -1,0 +1,91 @@
+//! The transports of AI fabrics: pairs of state machines, a sender and a receiver of one flow.
+//!
+//! They take packets and the time and give back packets, a deadline and completion. There is no clock, socket or
+//! simulator inside, so that the packet engine and real sockets drive the same code. Packets are plain headers; their
+//! bytes are another crate's business.
+//!
+//! A driver calls [`Sender::on_packet`] with what comes back for a flow, then [`Sender::poll_transmit`] whenever the
+//! NIC can send for it, and [`Sender::on_deadline`] once the time that [`Sender::deadline`] names has come.
+//! Arithmetic is on integers: bytes, picoseconds, packets.
+
+mod bitmap;
+mod packet;
+mod random;
+pub mod roce;
+pub mod uet;
+
+pub use bitmap::Bitmap;
+pub use packet::{Flags, Kind, Packet};
+pub use random::Random;
+
+/// Time, in picoseconds.
+pub type Picoseconds = u64;
+
+/// What a sender has for the NIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transmit {
+    /// This packet, now.
+    Packet(Packet),
+    /// Nothing before this time, unless a packet or a deadline comes first.
+    NotBefore(Picoseconds),
+    /// Nothing until a packet or a deadline comes.
+    Nothing,
+}
+
+/// The sending side of one flow: a message of known length.
+pub trait Sender {
+    /// Takes a packet that came back.
+    fn on_packet(&mut self, now: Picoseconds, packet: &Packet);
+
+    /// Gives the next packet that the transport's rules allow to send.
+    fn poll_transmit(&mut self, now: Picoseconds) -> Transmit;
+
+    /// When [`Sender::on_deadline`] is to be called, if nothing changes; a driver may call it earlier.
+    fn deadline(&self) -> Option<Picoseconds>;
+
+    /// Acts on a deadline that has come; does nothing where none has.
+    fn on_deadline(&mut self, now: Picoseconds);
+
+    /// Whether every byte is known to have arrived.
+    fn is_done(&self) -> bool;
+
+    /// Packets sent again so far.
+    fn retransmits(&self) -> u64;
+}
+
+/// The receiving side of one flow.
+pub trait Receiver {
+    /// Takes a packet of the flow; gives the answer that is due, if any.
+    fn on_packet(&mut self, now: Picoseconds, packet: &Packet) -> Option<Packet>;
+
+    /// Packets of the flow that have arrived, each counted once.
+    fn received(&self) -> u32;
+
+    /// Whether all of it has arrived.
+    fn is_done(&self) -> bool;
+}
+
+/// How a message is cut into packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Framing {
+    /// Payload bytes of a full packet.
+    pub payload: u16,
+    /// Header bytes that every packet bears besides.
+    pub header: u16,
+    /// Bytes of a packet that carries no payload: acknowledgements and trimmed packets.
+    pub control: u16,
+}
+
+impl Framing {
+    /// Packets that a message takes; one without bytes takes one.
+    pub fn packets(&self, bytes: u64) -> u32 {
+        bytes.div_ceil(u64::from(self.payload)).max(1).try_into().unwrap_or(u32::MAX)
+    }
+
+    /// Bytes of a packet of a message, headers included.
+    pub fn size(&self, bytes: u64, seq: u32) -> u16 {
+        let before = u64::from(seq) * u64::from(self.payload);
+        let payload = bytes.saturating_sub(before).min(u64::from(self.payload));
+        payload as u16 + self.header
+    }
+}

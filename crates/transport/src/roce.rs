@@ -1,0 +1,205 @@
+//! RoCEv2 reliable connection: packets in order over one path, sent again from a gap on (go-back-N) or one by one
+//! (selective repeat).
+//!
+//! Not here: DCQCN, which sets the rate.
+
+use crate::{Bitmap, Flags, Framing, Kind, Packet, Picoseconds, Random, Receiver, Sender, Transmit};
+
+/// What a NIC does about packets that are missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// The receiver takes packets in order alone; the sender begins again from the first that is missing.
+    GoBackN,
+    /// The receiver keeps what comes early; the sender sends again what is missing.
+    Selective,
+}
+
+/// What all flows of a fabric share.
+#[derive(Clone, Copy, Debug)]
+pub struct RoceSettings {
+    /// How messages are cut.
+    pub framing: Framing,
+    /// What is done about packets that are missed.
+    pub repeat: Repeat,
+    /// Most packets under way.
+    pub window: u32,
+    /// Packets after which a receiver acknowledges.
+    pub ack_every: u32,
+    /// Time without progress after which the sender begins again.
+    pub timeout: Picoseconds,
+}
+
+/// One message on its way.
+#[derive(Clone, Debug)]
+pub struct RoceSender {
+    settings: RoceSettings,
+    flow: u32,
+    bytes: u64,
+    packets: u32,
+    entropy: u16,
+    /// Lowest packet that is not acknowledged.
+    acknowledged: u32,
+    /// Next packet to send.
+    next: u32,
+    /// One past the highest packet that was sent.
+    highest: u32,
+    lost: Bitmap,
+    /// Packets in order that the timer saw last.
+    timer: Option<Picoseconds>,
+    retransmits: u64,
+}
+
+impl RoceSender {
+    /// A message of so many bytes; its UDP source port, and so its path, is drawn from the seed.
+    pub fn new(settings: RoceSettings, flow: u32, bytes: u64, seed: u64) -> Self {
+        let entropy = Random::new(seed ^ (u64::from(flow) << 32)).bits() as u16;
+        Self {
+            settings,
+            flow,
+            bytes,
+            packets: settings.framing.packets(bytes),
+            entropy,
+            acknowledged: 0,
+            next: 0,
+            highest: 0,
+            lost: Bitmap::default(),
+            timer: None,
+            retransmits: 0,
+        }
+    }
+}
+
+impl Sender for RoceSender {
+    fn on_packet(&mut self, now: Picoseconds, packet: &Packet) {
+        if !matches!(packet.kind, Kind::Ack | Kind::Nack) {
+            return;
+        }
+        if packet.cumulative > self.acknowledged {
+            self.acknowledged = packet.cumulative.min(self.highest);
+            self.next = self.next.max(self.acknowledged);
+            self.lost.advance_to(self.acknowledged);
+            self.timer = (self.acknowledged < self.highest).then_some(now + self.settings.timeout);
+        }
+        if packet.kind == Kind::Nack {
+            match self.settings.repeat {
+                Repeat::GoBackN => self.next = self.acknowledged,
+                Repeat::Selective => {
+                    // what is missing below the packet that showed the gap
+                    (packet.cumulative..packet.seq).take(64).for_each(|seq| {
+                        let is_here = packet.bitmap >> (seq - packet.base()).min(63) & 1 == 1;
+                        if !is_here {
+                            self.lost.mark(seq);
+                        }
+                    });
+                }
+            }
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Picoseconds) -> Transmit {
+        let lost = self.lost.first();
+        let seq = lost.unwrap_or(self.next);
+        if lost.is_none() && (seq >= self.packets || seq - self.acknowledged >= self.settings.window) {
+            return Transmit::Nothing;
+        }
+        let is_again = seq < self.highest;
+        self.retransmits += u64::from(is_again);
+        match lost {
+            Some(seq) => self.lost.unmark(seq),
+            None => self.next += 1,
+        }
+        self.highest = self.highest.max(seq + 1);
+        self.timer.get_or_insert(now + self.settings.timeout);
+        let is_last = seq + 1 == self.packets;
+        let flags = Flags::default().with_if(Flags::AGAIN, is_again).with_if(Flags::ACK_NOW, is_last || is_again);
+        let size = self.settings.framing.size(self.bytes, seq);
+        Transmit::Packet(Packet::data(self.flow, seq, size, self.entropy, flags))
+    }
+
+    fn deadline(&self) -> Option<Picoseconds> {
+        self.timer
+    }
+
+    fn on_deadline(&mut self, now: Picoseconds) {
+        if self.timer.is_none_or(|timer| now < timer) {
+            return;
+        }
+        self.timer = None;
+        if self.acknowledged < self.highest {
+            self.next = self.acknowledged;
+            self.timer = Some(now + self.settings.timeout);
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.acknowledged == self.packets
+    }
+
+    fn retransmits(&self) -> u64 {
+        self.retransmits
+    }
+}
+
+/// One message as it comes in.
+#[derive(Clone, Debug)]
+pub struct RoceReceiver {
+    settings: RoceSettings,
+    packets: u32,
+    ahead: Bitmap,
+    received: u32,
+    unacknowledged: u32,
+    /// The gap that was last complained of, so that each is named once.
+    complained: Option<u32>,
+}
+
+impl RoceReceiver {
+    /// Waits for the first packet of a flow of so many bytes.
+    pub fn new(settings: RoceSettings, bytes: u64) -> Self {
+        let packets = settings.framing.packets(bytes);
+        Self { settings, packets, ahead: Bitmap::default(), received: 0, unacknowledged: 0, complained: None }
+    }
+
+    fn answer(&mut self, packet: &Packet, kind: Kind) -> Packet {
+        self.unacknowledged = 0;
+        let cumulative = self.ahead.base();
+        let bitmap = self.ahead.window(cumulative);
+        let received = self.received;
+        Packet { cumulative, received, ahead: 0, bitmap, ..packet.answer(kind, self.settings.framing.control) }
+    }
+}
+
+impl Receiver for RoceReceiver {
+    fn on_packet(&mut self, _now: Picoseconds, packet: &Packet) -> Option<Packet> {
+        if packet.kind != Kind::Data || packet.flags.has(Flags::TRIMMED) {
+            return None;
+        }
+        let expected = self.ahead.base();
+        if self.ahead.has(packet.seq) {
+            return Some(self.answer(packet, Kind::Ack));
+        }
+        let is_early = packet.seq > expected;
+        if !is_early || self.settings.repeat == Repeat::Selective {
+            self.ahead.mark(packet.seq);
+            self.received += 1;
+            self.unacknowledged += 1;
+            self.ahead.advance();
+        }
+        if is_early {
+            if self.complained == Some(expected) {
+                return None;
+            }
+            self.complained = Some(expected);
+            return Some(self.answer(packet, Kind::Nack));
+        }
+        let is_due = self.unacknowledged >= self.settings.ack_every || packet.flags.has(Flags::ACK_NOW);
+        is_due.then(|| self.answer(packet, Kind::Ack))
+    }
+
+    fn received(&self) -> u32 {
+        self.received
+    }
+
+    fn is_done(&self) -> bool {
+        self.received == self.packets
+    }
+}

@@ -1,0 +1,216 @@
+//! The sending side: a window of packets, each over an entropy value of its own, sent again where it was trimmed or lost.
+
+use std::collections::VecDeque;
+
+use super::UetSettings;
+use super::entropy::{Feedback, Spraying};
+use super::nscc::Nscc;
+use crate::{Bitmap, Flags, Kind, Packet, Picoseconds, Random, Sender, Transmit};
+
+/// What is known of a packet that was sent.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    sent: Picoseconds,
+    state: State,
+    /// Times that it was sent again.
+    again: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    UnderWay,
+    Arrived,
+    Lost,
+}
+
+/// One message on its way.
+#[derive(Clone, Debug)]
+pub struct UetSender {
+    settings: UetSettings,
+    flow: u32,
+    bytes: u64,
+    packets: u32,
+    /// Records of packets from `first` on, up to the highest that was sent.
+    records: VecDeque<Record>,
+    first: u32,
+    /// Packets that the receiver has told of.
+    received: u32,
+    in_flight: u32,
+    lost: Bitmap,
+    congestion: Nscc,
+    spraying: Spraying,
+    timer: Option<Picoseconds>,
+    retransmits: u64,
+}
+
+impl UetSender {
+    /// A message of so many bytes, to be sent from its first packet on.
+    pub fn new(settings: UetSettings, flow: u32, bytes: u64, seed: u64) -> Self {
+        let seed = Random::new(seed ^ (u64::from(flow) << 32)).bits();
+        Self {
+            settings,
+            flow,
+            bytes,
+            packets: settings.framing.packets(bytes),
+            records: VecDeque::new(),
+            first: 0,
+            received: 0,
+            in_flight: 0,
+            lost: Bitmap::default(),
+            congestion: Nscc::new(settings.nscc),
+            spraying: Spraying::new(settings.entropies, seed),
+            timer: None,
+            retransmits: 0,
+        }
+    }
+
+    /// Bytes that may be under way.
+    pub fn window(&self) -> u64 {
+        self.congestion.window()
+    }
+
+    fn bytes_in_flight(&self) -> u64 {
+        u64::from(self.in_flight) * self.settings.nscc.mtu
+    }
+
+    fn record(&mut self, seq: u32) -> Option<&mut Record> {
+        self.records.get_mut(seq.checked_sub(self.first)? as usize)
+    }
+
+    fn on_ack(&mut self, now: Picoseconds, ack: &Packet) {
+        let newly = ack.received.saturating_sub(self.received);
+        self.received += newly;
+        self.in_flight = self.in_flight.saturating_sub(newly);
+        let is_marked = ack.flags.has(Flags::CE);
+        let delay = match self.round_trip(now, ack) {
+            Some(round_trip) => {
+                let delay = self.congestion.delay(round_trip);
+                self.congestion.sample(delay, is_marked);
+                delay
+            }
+            None => self.congestion.mean_delay(),
+        };
+        self.arrived_before(ack.cumulative);
+        let mut bits = ack.bitmap;
+        while bits != 0 {
+            self.arrived(ack.base() + bits.trailing_zeros());
+            bits &= bits - 1;
+        }
+        self.spraying.learn(ack.entropy, if is_marked { Feedback::Marked } else { Feedback::Good });
+        let arrived = u64::from(newly) * self.settings.nscc.mtu;
+        self.congestion.on_ack(now, is_marked, delay, arrived, self.bytes_in_flight());
+    }
+
+    /// Time since the packet was sent that an acknowledgement answers, where it is plain which sending it answers.
+    fn round_trip(&mut self, now: Picoseconds, ack: &Packet) -> Option<Picoseconds> {
+        let record = self.record(ack.seq).filter(|record| record.state == State::UnderWay)?;
+        let is_plain = if ack.flags.has(Flags::AGAIN) { record.again == 1 } else { record.again == 0 };
+        is_plain.then(|| now - record.sent)
+    }
+
+    fn arrived_before(&mut self, cumulative: u32) {
+        while self.first < cumulative && self.records.pop_front().is_some() {
+            self.first += 1;
+        }
+        self.lost.advance_to(self.first);
+    }
+
+    fn arrived(&mut self, seq: u32) {
+        if let Some(record) = self.record(seq) {
+            record.state = State::Arrived;
+            self.lost.unmark(seq);
+        }
+    }
+
+    fn on_nack(&mut self, now: Picoseconds, nack: &Packet) {
+        let Some(record) = self.record(nack.seq).filter(|record| record.state == State::UnderWay) else { return };
+        let round_trip = now - record.sent;
+        record.state = State::Lost;
+        self.lost.mark(nack.seq);
+        self.congestion.delay(round_trip.max(1));
+        let bytes_in_flight = self.bytes_in_flight();
+        self.congestion.on_trim(now, self.settings.nscc.mtu, bytes_in_flight);
+        self.in_flight = self.in_flight.saturating_sub(1);
+        let feedback = match (nack.flags.has(Flags::LAST_HOP), nack.flags.has(Flags::CE)) {
+            (false, _) => Feedback::Trimmed,
+            (true, true) => Feedback::Marked,
+            (true, false) => Feedback::Good,
+        };
+        self.spraying.learn(nack.entropy, feedback);
+    }
+
+    /// When the packet under way that was sent first was sent.
+    fn oldest(&self) -> Option<Picoseconds> {
+        let under_way = self.records.iter().filter(|record| record.state == State::UnderWay);
+        under_way.map(|record| record.sent).min()
+    }
+}
+
+impl Sender for UetSender {
+    fn on_packet(&mut self, now: Picoseconds, packet: &Packet) {
+        match packet.kind {
+            Kind::Ack => self.on_ack(now, packet),
+            Kind::Nack => self.on_nack(now, packet),
+            Kind::Data | Kind::Cnp => {}
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Picoseconds) -> Transmit {
+        let highest = self.first + self.records.len() as u32;
+        let lost = self.lost.first();
+        if lost.is_none() && highest == self.packets {
+            return Transmit::Nothing;
+        }
+        let seq = lost.unwrap_or(highest);
+        let size = self.settings.framing.size(self.bytes, seq);
+        let under_way = self.bytes_in_flight();
+        if self.congestion.window() < under_way + u64::from(size) {
+            return Transmit::Nothing;
+        }
+        let is_last = seq + 1 == self.packets || self.congestion.window() < under_way + 2 * self.settings.nscc.mtu;
+        let flags = Flags::default().with_if(Flags::ACK_NOW, is_last || lost.is_some());
+        match lost {
+            None => self.records.push_back(Record { sent: now, state: State::UnderWay, again: 0 }),
+            Some(seq) => {
+                self.lost.unmark(seq);
+                self.retransmits += 1;
+                if let Some(record) = self.record(seq) {
+                    *record = Record { sent: now, state: State::UnderWay, again: record.again.saturating_add(1) };
+                }
+            }
+        }
+        self.in_flight += 1;
+        self.timer.get_or_insert(now + self.settings.timeout);
+        let flags = flags.with_if(Flags::AGAIN, lost.is_some());
+        Transmit::Packet(Packet::data(self.flow, seq, size, self.spraying.next(), flags))
+    }
+
+    fn deadline(&self) -> Option<Picoseconds> {
+        self.timer
+    }
+
+    fn on_deadline(&mut self, now: Picoseconds) {
+        if self.timer.is_none_or(|timer| now < timer) {
+            return;
+        }
+        let timeout = self.settings.timeout;
+        let expired = |record: &Record| record.state == State::UnderWay && record.sent + timeout <= now;
+        for index in 0..self.records.len() {
+            if expired(&self.records[index]) {
+                self.records[index].state = State::Lost;
+                self.lost.mark(self.first + index as u32);
+                self.in_flight = self.in_flight.saturating_sub(1);
+                self.congestion.on_loss(self.settings.nscc.mtu);
+            }
+        }
+        self.timer = self.oldest().map(|sent| sent + timeout);
+    }
+
+    fn is_done(&self) -> bool {
+        self.first == self.packets
+    }
+
+    fn retransmits(&self) -> u64 {
+        self.retransmits
+    }
+}
