@@ -10,6 +10,7 @@
 mod choice;
 mod nic;
 mod outcome;
+mod pool;
 mod port;
 mod run;
 mod settings;

@@ -45,12 +45,12 @@ impl<T: Transport> Simulation<'_, T> {
     /// Gives a NIC's free port its next packet: answers first, then flows in turn.
     pub(super) fn feed(&mut self, host: u32) {
         let index = self.hosts[host as usize].up;
-        let mut packet = self.ports[index as usize].next();
-        if packet.is_none() && !self.ports[index as usize].is_paused {
-            packet = self.poll(host);
+        let mut place = self.ports[index as usize].next(&self.pool);
+        if place.is_none() && !self.ports[index as usize].is_paused {
+            place = self.poll(host).map(|packet| self.pool.put(packet));
         }
-        let Some(packet) = packet else { return };
-        self.transmit(index, packet);
+        let Some(place) = place else { return };
+        self.transmit(index, place, self.pool[place].size);
         let port = &mut self.ports[index as usize];
         if port.has_work() || (!port.is_paused && !self.hosts[host as usize].ready.is_empty()) {
             port.is_armed = true;
@@ -111,7 +111,7 @@ impl<T: Transport> Simulation<'_, T> {
                 let up = self.routes[flow].ends[1].up;
                 let port = &mut self.ports[up as usize];
                 let End::Host(host) = port.from else { return };
-                port.urgent.push_back(answer);
+                port.urgent.push_back(self.pool.put(answer));
                 port.urgent_bytes += u32::from(answer.size);
                 self.offer(host);
             }

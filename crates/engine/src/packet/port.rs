@@ -2,8 +2,7 @@
 
 use std::collections::VecDeque;
 
-use eastwest_transport::Packet;
-
+use super::pool::{Place, Pool};
 use crate::Picoseconds;
 
 /// Fractions of a picosecond in which the time of a byte is counted.
@@ -36,11 +35,11 @@ pub(super) struct Port {
     /// Whether it has asked the port at its beginning to pause, as the way in to a switch.
     pub is_pausing: bool,
     /// Packets on the cable with their times of arrival.
-    pub flying: VecDeque<(Picoseconds, Packet)>,
+    pub flying: VecDeque<(Picoseconds, Place)>,
     /// Data that waits.
-    pub data: VecDeque<Packet>,
+    pub data: VecDeque<Place>,
     /// What goes ahead of data.
-    pub urgent: VecDeque<Packet>,
+    pub urgent: VecDeque<Place>,
     /// Where nothing is dropped: the way in of each packet of `data`.
     pub came_by: VecDeque<u32>,
     /// Since when it is paused.
@@ -92,9 +91,9 @@ impl Port {
         self.data_bytes + self.urgent_bytes
     }
 
-    /// Puts a packet on the cable; gives its arrival where no other event announces it.
-    pub fn transmit(&mut self, now: Picoseconds, packet: Packet) -> Option<Picoseconds> {
-        self.free_at = now + self.time_of(packet.size);
+    /// Puts a packet of so many bytes on the cable; gives its arrival where no other event announces it.
+    pub fn transmit(&mut self, now: Picoseconds, packet: Place, bytes: u16) -> Option<Picoseconds> {
+        self.free_at = now + self.time_of(bytes);
         let arrival = self.free_at + self.latency;
         let is_first = self.flying.is_empty();
         self.flying.push_back((arrival, packet));
@@ -102,16 +101,16 @@ impl Port {
     }
 
     /// Takes what is to go next.
-    pub fn next(&mut self) -> Option<Packet> {
+    pub fn next(&mut self, pool: &Pool) -> Option<Place> {
         if let Some(packet) = self.urgent.pop_front() {
-            self.urgent_bytes -= u32::from(packet.size);
+            self.urgent_bytes -= u32::from(pool[packet].size);
             return Some(packet);
         }
         if self.is_paused {
             return None;
         }
         let packet = self.data.pop_front()?;
-        self.data_bytes -= u32::from(packet.size);
+        self.data_bytes -= u32::from(pool[packet].size);
         Some(packet)
     }
 

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use eastwest_transport::{Flags, Kind, Packet, Random, Sender};
+use eastwest_transport::{Flags, Kind, Random, Sender};
 
 use super::outcome::{FlowOutcome, PacketOutcome, Totals};
+use super::pool::{Place, Pool};
 use super::port::{End, Port};
 use super::settings::{NetworkSettings, Transport};
 use super::triggers::{Flow, Start, Trigger, Triggers};
@@ -79,6 +80,7 @@ pub struct Simulation<'a, T: Transport> {
     pub(super) settings: NetworkSettings,
     pub(super) forwarding: &'a Forwarding,
     pub(super) ports: Vec<Port>,
+    pub(super) pool: Pool,
     pub(super) attachment_of: Vec<u32>,
     pub(super) switch_seeds: Vec<u64>,
     pub(super) hosts: Vec<Host>,
@@ -155,6 +157,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
             forwarding,
             attachment_of: attachments.map(|attachment| attachment.unwrap_or(u32::MAX)).collect(),
             ports,
+            pool: Pool::default(),
             switch_seeds,
             hosts,
             flows,
@@ -218,8 +221,12 @@ impl<'a, T: Transport> Simulation<'a, T> {
 
     /// Checks that packets add up: each that was sent has arrived, lost its payload, was dropped, or is still somewhere.
     fn close(&mut self) -> Result<()> {
-        let is_whole = |packet: &&Packet| packet.kind == Kind::Data && !packet.flags.has(Flags::TRIMMED);
-        let waiting = self.ports.iter().flat_map(|port| port.data.iter().chain(port.flying.iter().map(|(_, p)| p)));
+        let is_whole = |&&place: &&Place| {
+            let packet = &self.pool[place];
+            packet.kind == Kind::Data && !packet.flags.has(Flags::TRIMMED)
+        };
+        let waiting =
+            self.ports.iter().flat_map(|port| port.data.iter().chain(port.flying.iter().map(|(_, place)| place)));
         self.totals.unfinished = waiting.filter(is_whole).count() as u64;
         let Totals { packets, delivered, drops, trims, unfinished, .. } = self.totals;
         if packets == delivered + drops + trims + unfinished {
@@ -234,9 +241,14 @@ impl<'a, T: Transport> Simulation<'a, T> {
     fn fetch(&self) {
         let mut read = 0;
         for &(_, word) in self.wheel.current() {
-            if let (Event::Arrive | Event::Free, port) = Event::of(word) {
+            if let (event @ (Event::Arrive | Event::Free), port) = Event::of(word) {
                 let port = &self.ports[port as usize];
-                read += port.free_at + port.flying.front().map_or(0, |&(time, _)| time);
+                let next = if event == Event::Arrive {
+                    port.flying.front().map(|at| at.1)
+                } else {
+                    port.data.front().copied()
+                };
+                read += port.free_at + next.map_or(0, |place| self.pool[place].bitmap);
             }
         }
         std::hint::black_box(read);
@@ -245,15 +257,18 @@ impl<'a, T: Transport> Simulation<'a, T> {
     /// The packet at the head of a cable comes in.
     fn arrive(&mut self, index: u32) {
         let port = &mut self.ports[index as usize];
-        let Some((_, packet)) = port.flying.pop_front() else { return };
+        let Some((_, place)) = port.flying.pop_front() else { return };
         if let Some(&(next, _)) = port.flying.front() {
             self.wheel.add(next, Event::Arrive.word(index));
         }
         match port.to {
-            End::Host(_) => self.receive(&packet),
+            End::Host(_) => {
+                let packet = self.pool.take(place);
+                self.receive(&packet);
+            }
             End::Switch(switch) => {
-                let out = self.choose(switch, &packet);
-                self.enqueue(index, out, packet);
+                let out = self.choose(switch, place);
+                self.enqueue(index, out, place);
             }
         }
     }
@@ -267,9 +282,9 @@ impl<'a, T: Transport> Simulation<'a, T> {
         }
     }
 
-    pub(super) fn transmit(&mut self, index: u32, packet: Packet) {
+    pub(super) fn transmit(&mut self, index: u32, place: Place, bytes: u16) {
         self.totals.link_hops += 1;
-        if let Some(arrival) = self.ports[index as usize].transmit(self.now, packet) {
+        if let Some(arrival) = self.ports[index as usize].transmit(self.now, place, bytes) {
             self.wheel.add(arrival, Event::Arrive.word(index));
         }
     }

@@ -1,7 +1,8 @@
 //! A switch at work: which port, room before it, marks, and pauses.
 
-use eastwest_transport::{Flags, Kind, Packet};
+use eastwest_transport::{Flags, Kind};
 
+use super::pool::Place;
 use super::port::End;
 use super::run::{Event, Simulation};
 use super::settings::{Buffers, Transport, Trimming};
@@ -10,7 +11,8 @@ use super::settings::{Buffers, Transport, Trimming};
 const PAUSE_BYTES: u16 = 84;
 
 impl<T: Transport> Simulation<'_, T> {
-    pub(super) fn choose(&mut self, switch: u32, packet: &Packet) -> u32 {
+    pub(super) fn choose(&mut self, switch: u32, place: Place) -> u32 {
+        let packet = &self.pool[place];
         let plug = self.routes[packet.flow as usize].ends[usize::from(packet.kind == Kind::Data)];
         if self.attachment_of[switch as usize] == plug.attachment {
             return plug.down;
@@ -21,12 +23,13 @@ impl<T: Transport> Simulation<'_, T> {
     }
 
     /// Puts a packet that came by one port before another port of a switch.
-    pub(super) fn enqueue(&mut self, way_in: u32, index: u32, packet: Packet) {
-        let port = &mut self.ports[index as usize];
+    pub(super) fn enqueue(&mut self, way_in: u32, index: u32, place: Place) {
+        let packet = &self.pool[place];
         let size = u32::from(packet.size);
+        let port = &mut self.ports[index as usize];
         match self.settings.buffers {
             Buffers::Lossless { pause } => {
-                port.data.push_back(packet);
+                port.data.push_back(place);
                 port.data_bytes += size;
                 port.came_by.push_back(way_in);
                 let ingress = &mut self.ports[way_in as usize];
@@ -39,12 +42,12 @@ impl<T: Transport> Simulation<'_, T> {
             }
             Buffers::Lossy { room, trimming } => {
                 if packet.kind != Kind::Data || packet.flags.has(Flags::TRIMMED) {
-                    self.enqueue_urgent(index, packet, room);
+                    self.enqueue_urgent(index, place, room);
                 } else if port.data_bytes + size <= room {
-                    port.data.push_back(packet);
+                    port.data.push_back(place);
                     port.data_bytes += size;
                 } else {
-                    self.overflow(index, packet, room, trimming);
+                    self.overflow(index, place, room, trimming);
                 }
             }
         }
@@ -60,35 +63,39 @@ impl<T: Transport> Simulation<'_, T> {
         }
     }
 
-    fn enqueue_urgent(&mut self, index: u32, packet: Packet, room: u32) {
+    fn enqueue_urgent(&mut self, index: u32, place: Place, room: u32) {
+        let size = u32::from(self.pool[place].size);
         let port = &mut self.ports[index as usize];
-        let size = u32::from(packet.size);
         if port.urgent_bytes + size > 2 * room {
             self.totals.urgent_drops += 1;
+            self.pool.take(place);
             return;
         }
-        port.urgent.push_back(packet);
+        port.urgent.push_back(place);
         port.urgent_bytes += size;
     }
 
     /// Finds no room for a packet: it or the one that came last loses its payload, or all.
-    fn overflow(&mut self, index: u32, packet: Packet, room: u32, trimming: Trimming) {
+    fn overflow(&mut self, index: u32, place: Place, room: u32, trimming: Trimming) {
         let Trimming::To { bytes } = trimming else {
             self.totals.drops += 1;
+            self.pool.take(place);
             return;
         };
         let port = &mut self.ports[index as usize];
-        let mut cut = packet;
+        let mut cut = place;
         if self.random.chance(1, 2) {
             if let Some(last) = port.data.pop_back() {
                 cut = last;
-                port.data.push_back(packet);
-                port.data_bytes = port.data_bytes + u32::from(packet.size) - u32::from(last.size);
+                port.data.push_back(place);
+                port.data_bytes += u32::from(self.pool[place].size);
+                port.data_bytes -= u32::from(self.pool[last].size);
             }
         }
         let is_last_hop = matches!(port.to, End::Host(_));
-        cut.size = bytes;
-        cut.flags = cut.flags.with(Flags::TRIMMED).with_if(Flags::LAST_HOP, is_last_hop);
+        let packet = &mut self.pool[cut];
+        packet.size = bytes;
+        packet.flags = packet.flags.with(Flags::TRIMMED).with_if(Flags::LAST_HOP, is_last_hop);
         self.totals.trims += 1;
         self.enqueue_urgent(index, cut, room);
     }
@@ -96,7 +103,9 @@ impl<T: Transport> Simulation<'_, T> {
     /// Sends what is next at a free port of a switch.
     pub(super) fn send(&mut self, index: u32) {
         let port = &mut self.ports[index as usize];
-        let Some(mut packet) = port.next() else { return };
+        let Some(place) = port.next(&self.pool) else { return };
+        let packet = &mut self.pool[place];
+        let size = packet.size;
         if packet.kind == Kind::Data && !packet.flags.has(Flags::TRIMMED) {
             if let Some(marking) = self.settings.marking {
                 let waiting = port.data_bytes;
@@ -112,14 +121,14 @@ impl<T: Transport> Simulation<'_, T> {
         if let Buffers::Lossless { pause } = self.settings.buffers {
             if let Some(way_in) = self.ports[index as usize].came_by.pop_front() {
                 let ingress = &mut self.ports[way_in as usize];
-                ingress.held -= u32::from(packet.size);
+                ingress.held -= u32::from(size);
                 if ingress.is_pausing && ingress.held <= pause.at {
                     ingress.is_pausing = false;
                     self.signal(way_in, Event::Resume);
                 }
             }
         }
-        self.transmit(index, packet);
+        self.transmit(index, place, size);
         let port = &mut self.ports[index as usize];
         if port.has_work() {
             port.is_armed = true;

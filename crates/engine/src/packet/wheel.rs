@@ -11,7 +11,7 @@ use crate::Picoseconds;
 const NONE: u32 = u32::MAX;
 
 /// Fewest and most buckets of a wheel, as powers of two.
-const BUCKETS: std::ops::RangeInclusive<u32> = 6..=18;
+const BUCKETS: std::ops::RangeInclusive<u32> = 6..=17;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -43,9 +43,9 @@ pub(super) struct Wheel {
 impl Wheel {
     /// A wheel whose buckets span about `apart` picoseconds, enough of them that most events come within `horizon`.
     pub fn new(apart: Picoseconds, horizon: Picoseconds) -> Self {
-        let shift = apart.max(1).ilog2();
-        let power = (horizon >> shift).max(1).ilog2() + 1;
-        let buckets = 1 << power.clamp(*BUCKETS.start(), *BUCKETS.end());
+        let needed = horizon.max(1).ilog2() + 1;
+        let shift = apart.max(1).ilog2().max(needed.saturating_sub(*BUCKETS.end()));
+        let buckets = 1 << needed.saturating_sub(shift).clamp(*BUCKETS.start(), *BUCKETS.end());
         Self {
             shift,
             at: 0,

@@ -10,10 +10,24 @@ use crate::{Bitmap, Flags, Kind, Packet, Picoseconds, Random, Sender, Transmit};
 /// What is known of a packet that was sent.
 #[derive(Clone, Copy, Debug)]
 struct Record {
-    sent: Picoseconds,
+    sent: Stamp,
     state: State,
     /// Times that it was sent again.
     again: u8,
+}
+
+/// A time of which only the age can be told, to 2^10 ps and up to four seconds: half of the memory of a time.
+#[derive(Clone, Copy, Debug)]
+struct Stamp(u32);
+
+impl Stamp {
+    fn of(now: Picoseconds) -> Self {
+        Self((now >> 10) as u32)
+    }
+
+    fn age(self, now: Picoseconds) -> Picoseconds {
+        u64::from(Self::of(now).0.wrapping_sub(self.0)) << 10
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +119,7 @@ impl UetSender {
     fn round_trip(&mut self, now: Picoseconds, ack: &Packet) -> Option<Picoseconds> {
         let record = self.record(ack.seq).filter(|record| record.state == State::UnderWay)?;
         let is_plain = if ack.flags.has(Flags::AGAIN) { record.again == 1 } else { record.again == 0 };
-        is_plain.then(|| now - record.sent)
+        is_plain.then(|| record.sent.age(now))
     }
 
     fn arrived_before(&mut self, cumulative: u32) {
@@ -124,7 +138,7 @@ impl UetSender {
 
     fn on_nack(&mut self, now: Picoseconds, nack: &Packet) {
         let Some(record) = self.record(nack.seq).filter(|record| record.state == State::UnderWay) else { return };
-        let round_trip = now - record.sent;
+        let round_trip = record.sent.age(now);
         record.state = State::Lost;
         self.lost.mark(nack.seq);
         self.congestion.delay(round_trip.max(1));
@@ -139,10 +153,10 @@ impl UetSender {
         self.spraying.learn(nack.entropy, feedback);
     }
 
-    /// When the packet under way that was sent first was sent.
-    fn oldest(&self) -> Option<Picoseconds> {
+    /// How long ago the packet under way that was sent first was sent.
+    fn longest(&self, now: Picoseconds) -> Option<Picoseconds> {
         let under_way = self.records.iter().filter(|record| record.state == State::UnderWay);
-        under_way.map(|record| record.sent).min()
+        under_way.map(|record| record.sent.age(now)).max()
     }
 }
 
@@ -170,12 +184,13 @@ impl Sender for UetSender {
         let is_last = seq + 1 == self.packets || self.congestion.window() < under_way + 2 * self.settings.nscc.mtu;
         let flags = Flags::default().with_if(Flags::ACK_NOW, is_last || lost.is_some());
         match lost {
-            None => self.records.push_back(Record { sent: now, state: State::UnderWay, again: 0 }),
+            None => self.records.push_back(Record { sent: Stamp::of(now), state: State::UnderWay, again: 0 }),
             Some(seq) => {
                 self.lost.unmark(seq);
                 self.retransmits += 1;
                 if let Some(record) = self.record(seq) {
-                    *record = Record { sent: now, state: State::UnderWay, again: record.again.saturating_add(1) };
+                    *record =
+                        Record { sent: Stamp::of(now), state: State::UnderWay, again: record.again.saturating_add(1) };
                 }
             }
         }
@@ -194,7 +209,7 @@ impl Sender for UetSender {
             return;
         }
         let timeout = self.settings.timeout;
-        let expired = |record: &Record| record.state == State::UnderWay && record.sent + timeout <= now;
+        let expired = |record: &Record| record.state == State::UnderWay && record.sent.age(now) >= timeout;
         for index in 0..self.records.len() {
             if expired(&self.records[index]) {
                 self.records[index].state = State::Lost;
@@ -203,7 +218,7 @@ impl Sender for UetSender {
                 self.congestion.on_loss(self.settings.nscc.mtu);
             }
         }
-        self.timer = self.oldest().map(|sent| sent + timeout);
+        self.timer = self.longest(now).map(|age| now + timeout.saturating_sub(age) + (1 << 10));
     }
 
     fn is_done(&self) -> bool {
