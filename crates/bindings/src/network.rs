@@ -48,7 +48,8 @@ fn per_switch_seeds(carried: &CarriageIn) -> PyResult<bool> {
     }
 }
 
-fn node_kind(code: u8) -> PyResult<NodeKind> {
+/// The engine's kind of a node, by its code.
+pub(crate) fn node_kind(code: u8) -> PyResult<NodeKind> {
     Ok(match code {
         0 => NodeKind::Gpu,
         1 => NodeKind::NvSwitch,
@@ -97,7 +98,7 @@ fn options(carried: &CarriageIn, fidelity: &str, tolerance: f64) -> PyResult<Run
 }
 
 /// Runs `work` on a thread of its own while this one listens for Ctrl-C.
-fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send) -> PyResult<T> {
+pub(crate) fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send) -> PyResult<T> {
     let stop = AtomicBool::new(false);
     let (result, signal) = py.detach(|| {
         let (done, finished) = mpsc::channel::<()>();

@@ -58,3 +58,21 @@ class Network:
         carried: object,
         seed: int,
     ) -> npt.NDArray[np.float64]: ...
+
+class PacketNetwork:
+    def __init__(
+        self,
+        kind: npt.NDArray[np.uint8],
+        src: npt.NDArray[np.uint32],
+        dst: npt.NDArray[np.uint32],
+        rate: npt.NDArray[np.float64],
+        latency_s: npt.NDArray[np.float64],
+    ) -> None: ...
+    def round_trip_s(
+        self,
+        from_node: npt.NDArray[np.uint32],
+        to_node: npt.NDArray[np.uint32],
+        there: int,
+        back: int,
+    ) -> float: ...
+    def run(self, flows: object, settings: object, until_s: float) -> dict[str, Any]: ...

@@ -10,6 +10,7 @@
 mod choice;
 mod nic;
 mod outcome;
+mod path;
 mod pool;
 mod port;
 mod run;
@@ -20,6 +21,7 @@ mod wheel;
 
 pub use choice::Choice;
 pub use outcome::{FlowOutcome, PacketOutcome, Totals};
+pub use path::round_trip;
 pub use run::Simulation;
 pub use settings::{Buffers, Marking, NetworkSettings, Pause, Transport, Trimming};
 pub use triggers::{Flow, Start, Trigger, TriggerKind};

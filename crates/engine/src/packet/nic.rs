@@ -5,6 +5,7 @@ use eastwest_transport::{Flags, Kind, Packet, Receiver, Sender, Transmit};
 use super::port::End;
 use super::run::{Event, Simulation};
 use super::settings::Transport;
+use super::triggers::Start;
 use crate::Picoseconds;
 
 impl<T: Transport> Simulation<'_, T> {
@@ -13,6 +14,10 @@ impl<T: Transport> Simulation<'_, T> {
         self.senders[flow as usize] = Some(Box::new(self.transport.sender(flow, given.bytes, self.settings.seed)));
         self.receivers[flow as usize] = Some(Box::new(self.transport.receiver(given.bytes)));
         self.fates[flow as usize].start = Some(self.now);
+        self.progress = self.now;
+        if matches!(given.start, Start::At(_)) {
+            self.to_start -= 1;
+        }
         self.wake(flow);
     }
 
@@ -107,7 +112,16 @@ impl<T: Transport> Simulation<'_, T> {
         if packet.kind == Kind::Data {
             self.totals.delivered += u64::from(!packet.flags.has(Flags::TRIMMED));
             let Some(receiver) = &mut self.receivers[flow] else { return };
-            if let Some(answer) = receiver.on_packet(self.now, packet) {
+            let before = receiver.received();
+            let answer = receiver.on_packet(self.now, packet);
+            if receiver.received() > before {
+                self.progress = self.now;
+                if receiver.is_done() {
+                    self.fates[flow].received = Some(self.now);
+                    self.pull(self.flows[flow].when_received);
+                }
+            }
+            if let Some(answer) = answer {
                 let up = self.routes[flow].ends[1].up;
                 let port = &mut self.ports[up as usize];
                 let End::Host(host) = port.from else { return };

@@ -21,6 +21,9 @@ const FULL: u16 = 4096;
 /// Latency from which on a cable is long, and its arrivals may wait in the heap.
 const FAR: Picoseconds = 10_000_000;
 
+/// What losses are parts of.
+const LOSS_WHOLE: u64 = 1_000_000_000;
+
 /// How many events pass between looks at whether to stop.
 const LISTEN_EVERY: u64 = 1 << 16;
 
@@ -92,6 +95,10 @@ pub struct Simulation<'a, T: Transport> {
     pub(super) timers: Vec<Picoseconds>,
     pub(super) triggers: Triggers,
     pub(super) left: usize,
+    /// Flows that are yet to start at a time of their own.
+    pub(super) to_start: usize,
+    /// When something new last came to a receiver, or a flow started.
+    pub(super) progress: Picoseconds,
     pub(super) wheel: Wheel,
     pub(super) now: Picoseconds,
     pub(super) random: Random,
@@ -168,6 +175,8 @@ impl<'a, T: Transport> Simulation<'a, T> {
             timers: vec![Picoseconds::MAX; flows.len()],
             triggers: Triggers::new(triggers, flows)?,
             left: flows.len(),
+            to_start: 0,
+            progress: 0,
             wheel: Wheel::new(apart, horizon),
             now: 0,
             random: Random::new(settings.seed),
@@ -183,6 +192,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
     pub fn run(mut self, until: Picoseconds, stop: &AtomicBool) -> Result<PacketOutcome> {
         for (flow, given) in self.flows.iter().enumerate() {
             if let Start::At(time) = given.start {
+                self.to_start += 1;
                 self.wheel.add(time, Event::Start.word(flow as u32));
             }
         }
@@ -208,6 +218,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
                 (Event::Pause, port) => self.pause(port),
                 (Event::Resume, port) => self.resume(port),
                 (Event::Start, flow) => self.start(flow),
+                (Event::Deadline, _) if self.is_stuck() => break,
                 (Event::Deadline, flow) => self.deadline(flow),
             }
         }
@@ -217,6 +228,18 @@ impl<'a, T: Transport> Simulation<'a, T> {
         }
         self.close()?;
         Ok(PacketOutcome { flows: self.fates, totals: self.totals, end: self.now, events: self.events })
+    }
+
+    /// Whether nothing new has come anywhere for too long.
+    fn is_stuck(&self) -> bool {
+        self.to_start == 0 && self.now - self.progress > self.settings.patience
+    }
+
+    /// A packet is gone.
+    pub(super) fn lose(&mut self, place: Place) {
+        let packet = self.pool.take(place);
+        let is_whole = packet.kind == Kind::Data && !packet.flags.has(Flags::TRIMMED);
+        *(if is_whole { &mut self.totals.drops } else { &mut self.totals.urgent_drops }) += 1;
     }
 
     /// Checks that packets add up: each that was sent has arrived, lost its payload, was dropped, or is still somewhere.
@@ -261,7 +284,12 @@ impl<'a, T: Transport> Simulation<'a, T> {
         if let Some(&(next, _)) = port.flying.front() {
             self.wheel.add(next, Event::Arrive.word(index));
         }
-        match port.to {
+        let to = port.to;
+        if self.settings.loss > 0 && self.random.chance(self.settings.loss, LOSS_WHOLE) {
+            self.lose(place);
+            return;
+        }
+        match to {
             End::Host(_) => {
                 let packet = self.pool.take(place);
                 self.receive(&packet);

@@ -5,6 +5,7 @@ use eastwest_transport::uet::{UetReceiver, UetSender, UetSettings};
 use eastwest_transport::{Receiver, Sender};
 
 use super::Choice;
+use crate::Picoseconds;
 
 /// Marks of congestion: none up to a fill, on every packet from another on, with growing probability between (RED), looked
 /// at when a packet leaves the queue.
@@ -61,6 +62,10 @@ pub struct NetworkSettings {
     pub buffers: Buffers,
     /// Marks, where there are any.
     pub marking: Option<Marking>,
+    /// Packets lost to bit errors on each link, in parts of a thousand million.
+    pub loss: u64,
+    /// Time without anything new at any receiver after which the run ends, unfinished: a deadlock, or no way through.
+    pub patience: Picoseconds,
     /// How a port is chosen among those that lead on.
     pub choice: Choice,
     /// Seeds hashes and draws.

@@ -67,8 +67,7 @@ impl<T: Transport> Simulation<'_, T> {
         let size = u32::from(self.pool[place].size);
         let port = &mut self.ports[index as usize];
         if port.urgent_bytes + size > 2 * room {
-            self.totals.urgent_drops += 1;
-            self.pool.take(place);
+            self.lose(place);
             return;
         }
         port.urgent.push_back(place);
@@ -78,8 +77,7 @@ impl<T: Transport> Simulation<'_, T> {
     /// Finds no room for a packet: it or the one that came last loses its payload, or all.
     fn overflow(&mut self, index: u32, place: Place, room: u32, trimming: Trimming) {
         let Trimming::To { bytes } = trimming else {
-            self.totals.drops += 1;
-            self.pool.take(place);
+            self.lose(place);
             return;
         };
         let port = &mut self.ports[index as usize];

@@ -26,7 +26,7 @@ impl Forwarding {
     /// Finds the shortest paths of a graph.
     pub fn new(graph: &Graph) -> Self {
         let paths = Paths::new(graph);
-        let links = paths.candidates.iter().map(|hop| hop.link).collect();
+        let links = paths.candidates.hops.iter().map(|hop| hop.link).collect();
         Self { paths, links }
     }
 
@@ -65,7 +65,7 @@ impl Forwarding {
 
     /// Links of a switch that lead on to an attachment.
     pub fn next(&self, switch: u32, attachment: u32) -> &[u32] {
-        &self.links[self.paths.nearer(switch, attachment)]
+        &self.links[self.paths.candidates.towards(switch, attachment)]
     }
 
     /// Whether a path leads from one attachment to another.

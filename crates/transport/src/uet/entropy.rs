@@ -47,7 +47,7 @@ impl Spraying {
     }
 
     /// The value of the next packet.
-    pub fn next(&mut self) -> u16 {
+    pub fn deal(&mut self) -> u16 {
         if let Some(value) = self.good.pop_front() {
             return value;
         }
@@ -103,7 +103,7 @@ mod tests {
     fn without_feedback_every_value_is_used_once_a_round() {
         let mut spraying = Spraying::new(64, 7);
         for _ in 0..3 {
-            let mut round: Vec<u16> = (0..64).map(|_| spraying.next() & 63).collect();
+            let mut round: Vec<u16> = (0..64).map(|_| spraying.deal() & 63).collect();
             round.sort_unstable();
             assert_eq!(round, (0..64).collect::<Vec<u16>>());
         }
@@ -112,9 +112,9 @@ mod tests {
     #[test]
     fn a_trimmed_value_is_passed_over_and_comes_back() {
         let mut spraying = Spraying::new(4, 1);
-        let trimmed = spraying.next();
+        let trimmed = spraying.deal();
         spraying.learn(trimmed, Feedback::Trimmed);
-        let next: Vec<u16> = (0..40).map(|_| spraying.next()).collect();
+        let next: Vec<u16> = (0..40).map(|_| spraying.deal()).collect();
         assert!(!next[..8].contains(&trimmed));
         assert!(next.contains(&trimmed));
     }
@@ -122,9 +122,9 @@ mod tests {
     #[test]
     fn a_good_value_is_used_again_at_once() {
         let mut spraying = Spraying::new(16, 3);
-        spraying.next();
-        let good = spraying.next();
+        spraying.deal();
+        let good = spraying.deal();
         spraying.learn(good, Feedback::Good);
-        assert_eq!(spraying.next(), good);
+        assert_eq!(spraying.deal(), good);
     }
 }

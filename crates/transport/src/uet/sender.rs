@@ -197,7 +197,7 @@ impl Sender for UetSender {
         self.in_flight += 1;
         self.timer.get_or_insert(now + self.settings.timeout);
         let flags = flags.with_if(Flags::AGAIN, lost.is_some());
-        Transmit::Packet(Packet::data(self.flow, seq, size, self.spraying.next(), flags))
+        Transmit::Packet(Packet::data(self.flow, seq, size, self.spraying.deal(), flags))
     }
 
     fn deadline(&self) -> Option<Picoseconds> {

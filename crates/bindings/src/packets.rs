@@ -1,0 +1,248 @@
+//! A network of queues, prepared for runs of packets.
+
+use eastwest_engine::graph::Graph;
+use eastwest_engine::packet::{
+    Buffers, Choice, Flow, Marking, NetworkSettings, PacketOutcome, Pause, Simulation, Start, Transport, Trigger,
+    TriggerKind, Trimming, round_trip,
+};
+use eastwest_engine::routing::Forwarding;
+use eastwest_engine::{PS_PER_S, Picoseconds};
+use eastwest_transport::Framing;
+use eastwest_transport::roce::{Repeat, RoceSettings};
+use eastwest_transport::uet::{NsccSettings, UetSettings};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::network::{interruptible, node_kind};
+use crate::{EngineError, to_python};
+
+/// The queues and cables of one fabric.
+#[pyclass(frozen)]
+pub struct PacketNetwork {
+    graph: Graph,
+    forwarding: Forwarding,
+}
+
+/// How packets are sent and switched: the attributes of `eastwest.engine.packets.PacketSettings`.
+#[derive(FromPyObject)]
+pub struct SettingsIn {
+    transport: String,
+    payload: u16,
+    header: u16,
+    control: u16,
+    rate: f64,
+    base_rtt_s: f64,
+    timeout_s: f64,
+    entropies: u16,
+    ack_every: u32,
+    selective_repeat: bool,
+    room: u32,
+    trim: u16,
+    mark_from: u32,
+    mark_to: u32,
+    pause_above: u32,
+    pause_at: u32,
+    loss: f64,
+    patience_s: f64,
+    choice: String,
+    seed: u64,
+}
+
+/// Flows as flat arrays: the attributes of `eastwest.engine.packets.NativeFlows`.
+#[derive(FromPyObject)]
+pub struct FlowsIn<'py> {
+    from_node: PyReadonlyArray1<'py, u32>,
+    to_node: PyReadonlyArray1<'py, u32>,
+    bytes: PyReadonlyArray1<'py, u64>,
+    start_ps: PyReadonlyArray1<'py, u64>,
+    start_trigger: PyReadonlyArray1<'py, i64>,
+    sent_trigger: PyReadonlyArray1<'py, i64>,
+    received_trigger: PyReadonlyArray1<'py, i64>,
+    /// Of each trigger: -1 for multi-shot, 0 for one-shot, else the pulls that a barrier needs.
+    triggers: Vec<i64>,
+}
+
+fn picoseconds(seconds: f64) -> Picoseconds {
+    (seconds * PS_PER_S).round() as Picoseconds
+}
+
+impl FlowsIn<'_> {
+    fn flows(&self) -> PyResult<Vec<Flow>> {
+        let (from, to, bytes) = (self.from_node.as_slice()?, self.to_node.as_slice()?, self.bytes.as_slice()?);
+        let (start, on) = (self.start_ps.as_slice()?, self.start_trigger.as_slice()?);
+        let (sent, received) = (self.sent_trigger.as_slice()?, self.received_trigger.as_slice()?);
+        if [to.len(), bytes.len(), start.len(), on.len(), sent.len(), received.len()].iter().any(|&n| n != from.len()) {
+            return Err(EngineError::new_err("the flows' arrays differ in length"));
+        }
+        let flow = |i: usize| Flow {
+            from: from[i],
+            to: to[i],
+            bytes: bytes[i],
+            start: u32::try_from(on[i]).map_or(Start::At(start[i]), Start::On),
+            when_sent: u32::try_from(sent[i]).ok(),
+            when_received: u32::try_from(received[i]).ok(),
+        };
+        Ok((0..from.len()).map(flow).collect())
+    }
+
+    fn triggers(&self) -> Vec<Trigger> {
+        let kind = |&code: &i64| match u32::try_from(code) {
+            Err(_) => TriggerKind::MultiShot,
+            Ok(0) => TriggerKind::OneShot,
+            Ok(count) => TriggerKind::Barrier(count),
+        };
+        self.triggers.iter().map(|code| Trigger { kind: kind(code) }).collect()
+    }
+}
+
+impl SettingsIn {
+    fn framing(&self) -> Framing {
+        Framing { payload: self.payload, header: self.header, control: self.control }
+    }
+
+    fn network(&self) -> PyResult<NetworkSettings> {
+        let trimming = if self.trim == 0 { Trimming::Off } else { Trimming::To { bytes: self.trim } };
+        Ok(NetworkSettings {
+            buffers: if self.pause_above > 0 {
+                Buffers::Lossless { pause: Pause { above: self.pause_above, at: self.pause_at } }
+            } else {
+                Buffers::Lossy { room: self.room, trimming }
+            },
+            marking: (self.mark_to > 0).then_some(Marking { from: self.mark_from, to: self.mark_to }),
+            patience: picoseconds(self.patience_s),
+            loss: (self.loss * 1e9).round() as u64,
+            choice: match self.choice.as_str() {
+                "hash" => Choice::Hash,
+                "random" => Choice::Random,
+                "shortest-queue" => Choice::ShortestQueue,
+                word => return Err(EngineError::new_err(format!("unknown choice of ports '{word}'"))),
+            },
+            seed: self.seed,
+        })
+    }
+
+    fn uet(&self) -> UetSettings {
+        let framing = self.framing();
+        let mtu = framing.payload + framing.header;
+        let nscc = NsccSettings::new(mtu, framing.payload, picoseconds(self.base_rtt_s), self.rate, self.trim > 0);
+        UetSettings {
+            framing,
+            nscc,
+            entropies: self.entropies,
+            ack_every: self.ack_every,
+            timeout: picoseconds(self.timeout_s),
+        }
+    }
+
+    fn roce(&self) -> RoceSettings {
+        RoceSettings {
+            framing: self.framing(),
+            repeat: if self.selective_repeat { Repeat::Selective } else { Repeat::GoBackN },
+            window: u32::MAX,
+            ack_every: 1,
+            timeout: picoseconds(self.timeout_s),
+        }
+    }
+}
+
+#[pymethods]
+impl PacketNetwork {
+    /// Nodes and links as flat arrays; rates are bytes a second on the wire, latencies seconds.
+    #[new]
+    fn new(
+        kind: PyReadonlyArray1<'_, u8>,
+        src: PyReadonlyArray1<'_, u32>,
+        dst: PyReadonlyArray1<'_, u32>,
+        rate: PyReadonlyArray1<'_, f64>,
+        latency_s: PyReadonlyArray1<'_, f64>,
+    ) -> PyResult<Self> {
+        let kind = kind.as_slice()?.iter().map(|&code| node_kind(code)).collect::<PyResult<Vec<_>>>()?;
+        let (nodes, links) = (kind.len(), src.len()?);
+        let latency = latency_s.as_slice()?.iter().map(|&time| picoseconds(time)).collect();
+        let (src, dst, rate) = (src.as_slice()?.to_vec(), dst.as_slice()?.to_vec(), rate.as_slice()?.to_vec());
+        let graph = Graph::new(kind, vec![0; nodes], src, dst, rate, latency, vec![false; links]).map_err(to_python)?;
+        let forwarding = Forwarding::new(&graph);
+        Ok(Self { graph, forwarding })
+    }
+
+    /// Longest round trip of the pairs given on the empty network, seconds: a packet of `there` bytes and one of `back`.
+    fn round_trip_s(
+        &self,
+        from_node: PyReadonlyArray1<'_, u32>,
+        to_node: PyReadonlyArray1<'_, u32>,
+        there: u32,
+        back: u32,
+    ) -> PyResult<f64> {
+        let mut longest = 0;
+        for (&from, &to) in from_node.as_slice()?.iter().zip(to_node.as_slice()?) {
+            let time = round_trip(&self.graph, &self.forwarding, from, to, there, back).map_err(to_python)?;
+            longest = longest.max(time);
+        }
+        Ok(longest as f64 / PS_PER_S)
+    }
+
+    /// Runs flows until all have ended or `until_s` has come. Returns arrays by flow, and counts.
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        flows: FlowsIn<'py>,
+        settings: SettingsIn,
+        until_s: f64,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (given, triggers, network) = (flows.flows()?, flows.triggers(), settings.network()?);
+        let until = if until_s.is_finite() { picoseconds(until_s) } else { Picoseconds::MAX };
+        let run = Run { network: self, flows: &given, triggers: &triggers, settings: network, until };
+        let outcome = match settings.transport.as_str() {
+            "uet" => run.with(py, &settings.uet())?,
+            "rocev2" => run.with(py, &settings.roce())?,
+            word => return Err(EngineError::new_err(format!("unknown transport '{word}'"))),
+        };
+        let out = PyDict::new(py);
+        let times = |get: fn(&eastwest_engine::packet::FlowOutcome) -> Option<Picoseconds>| {
+            let seconds = |time: Option<Picoseconds>| time.map_or(f64::NAN, |time| time as f64 / PS_PER_S);
+            PyArray1::from_iter(py, outcome.flows.iter().map(|flow| seconds(get(flow))))
+        };
+        out.set_item("start_s", times(|flow| flow.start))?;
+        out.set_item("received_s", times(|flow| flow.received))?;
+        out.set_item("end_s", times(|flow| flow.end))?;
+        let totals = outcome.totals;
+        for (name, count) in [
+            ("packets", totals.packets),
+            ("link_hops", totals.link_hops),
+            ("delivered", totals.delivered),
+            ("drops", totals.drops + totals.urgent_drops),
+            ("trims", totals.trims),
+            ("marks", totals.marks),
+            ("retransmits", totals.retransmits),
+            ("pauses", totals.pauses),
+            ("deepest_queue_bytes", totals.deepest),
+            ("events", outcome.events),
+        ] {
+            out.set_item(name, count)?;
+        }
+        out.set_item("paused_s", totals.paused as f64 / PS_PER_S)?;
+        out.set_item("simulated_s", outcome.end as f64 / PS_PER_S)?;
+        Ok(out)
+    }
+}
+
+/// What a run needs besides its transport.
+struct Run<'a> {
+    network: &'a PacketNetwork,
+    flows: &'a [Flow],
+    triggers: &'a [Trigger],
+    settings: NetworkSettings,
+    until: Picoseconds,
+}
+
+impl Run<'_> {
+    fn with<T: Transport + Sync>(&self, py: Python<'_>, transport: &T) -> PyResult<PacketOutcome> {
+        let PacketNetwork { graph, forwarding } = self.network;
+        interruptible(py, |stop| {
+            Simulation::new(graph, forwarding, self.flows, self.triggers, transport, self.settings)?
+                .run(self.until, stop)
+        })?
+        .map_err(to_python)
+    }
+}

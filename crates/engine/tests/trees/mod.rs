@@ -1,0 +1,105 @@
+//! Networks of bare hosts for the packet engine, and flows on them.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::sync::atomic::AtomicBool;
+
+use eastwest_engine::graph::{Graph, NodeKind};
+use eastwest_engine::packet::{
+    Buffers, Choice, Flow, Marking, NetworkSettings, PacketOutcome, Pause, Simulation, Start, Transport, Trimming,
+};
+use eastwest_engine::routing::Forwarding;
+use eastwest_transport::Framing;
+use eastwest_transport::roce::{Repeat, RoceSettings};
+use eastwest_transport::uet::{NsccSettings, UetSettings};
+
+pub const US: u64 = 1_000_000;
+/// 400 Gb/s in bytes a second.
+pub const RATE: f64 = 50e9;
+pub const FULL: u64 = 4096;
+/// Time of a full packet on a link, picoseconds.
+pub const PACKET: u64 = 81_920;
+
+/// Hosts and switches joined by cables of 400 Gb/s and 1 us.
+pub fn graph(hosts: usize, switches: usize, cables: &[(usize, usize)]) -> Graph {
+    let mut kind = vec![NodeKind::Nic; hosts];
+    kind.extend(vec![NodeKind::Switch; switches]);
+    let src: Vec<u32> = cables.iter().flat_map(|&(a, b)| [a as u32, b as u32]).collect();
+    let dst: Vec<u32> = cables.iter().flat_map(|&(a, b)| [b as u32, a as u32]).collect();
+    let links = src.len();
+    Graph::new(kind, vec![0; hosts + switches], src, dst, vec![RATE; links], vec![US; links], vec![false; links])
+        .unwrap()
+}
+
+/// Hosts on one switch.
+pub fn star(hosts: usize) -> Graph {
+    graph(hosts, 1, &(0..hosts).map(|host| (host, hosts)).collect::<Vec<_>>())
+}
+
+/// Leaves of `down` hosts, each joined to every spine.
+pub fn leaf_spine(leaves: usize, down: usize, spines: usize) -> Graph {
+    let hosts = leaves * down;
+    let mut cables: Vec<_> = (0..hosts).map(|host| (host, hosts + host / down)).collect();
+    cables.extend((0..leaves * spines).map(|turn| (hosts + turn / spines, hosts + leaves + turn % spines)));
+    graph(hosts, leaves + spines, &cables)
+}
+
+pub fn flow(from: u32, to: u32, bytes: u64, start: u64) -> Flow {
+    Flow { from, to, bytes, start: Start::At(start), when_sent: None, when_received: None }
+}
+
+/// Every host sends to the one `shift` further on.
+pub fn shifted(hosts: u32, shift: u32, bytes: u64) -> Vec<Flow> {
+    (0..hosts).map(|host| flow(host, (host + shift) % hosts, bytes, 0)).collect()
+}
+
+/// Ultra Ethernet with the reference simulator's framing; room in bytes before each port.
+pub fn uet(base_rtt: u64, trims: bool) -> UetSettings {
+    let framing = Framing { payload: 4032, header: 64, control: 64 };
+    let nscc = NsccSettings::new(4096, 4032, base_rtt, RATE, trims);
+    UetSettings { framing, nscc, entropies: 64, ack_every: 16384, timeout: 100 * US }
+}
+
+pub fn roce(repeat: Repeat) -> RoceSettings {
+    let framing = Framing { payload: 4096, header: 0, control: 64 };
+    RoceSettings { framing, repeat, window: u32::MAX, ack_every: 1, timeout: 200 * US }
+}
+
+pub fn lossy(room: u64, trims: bool) -> NetworkSettings {
+    NetworkSettings {
+        buffers: Buffers::Lossy {
+            room: room as u32,
+            trimming: if trims { Trimming::To { bytes: 64 } } else { Trimming::Off },
+        },
+        marking: Some(Marking { from: (room / 5) as u32, to: (room * 4 / 5) as u32 }),
+        loss: 0,
+        patience: 10_000 * US,
+        choice: Choice::Hash,
+        seed: 1,
+    }
+}
+
+pub fn lossless() -> NetworkSettings {
+    let pause = Pause { above: 15 * FULL as u32, at: 12 * FULL as u32 };
+    NetworkSettings {
+        buffers: Buffers::Lossless { pause },
+        marking: None,
+        loss: 0,
+        patience: 10_000 * US,
+        choice: Choice::Hash,
+        seed: 1,
+    }
+}
+
+pub fn run<T: Transport>(graph: &Graph, flows: &[Flow], transport: &T, settings: NetworkSettings) -> PacketOutcome {
+    let forwarding = Forwarding::new(graph);
+    let simulation = Simulation::new(graph, &forwarding, flows, &[], transport, settings).unwrap();
+    simulation.run(u64::MAX, &AtomicBool::new(false)).unwrap()
+}
+
+/// Completion times, ascending; panics where a flow did not end.
+pub fn times(outcome: &PacketOutcome) -> Vec<u64> {
+    let mut times: Vec<u64> = outcome.flows.iter().map(|flow| flow.end.unwrap() - flow.start.unwrap()).collect();
+    times.sort_unstable();
+    times
+}

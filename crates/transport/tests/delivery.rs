@@ -1,0 +1,82 @@
+//! Every transport delivers every packet once over a link that loses, repeats and reorders.
+
+mod wire;
+
+use eastwest_transport::roce::{Repeat, RoceReceiver, RoceSender, RoceSettings};
+use eastwest_transport::uet::{NsccSettings, UetReceiver, UetSender, UetSettings};
+use eastwest_transport::{Framing, Picoseconds, Receiver, Sender};
+use proptest::prelude::*;
+use wire::{Link, Story, run};
+
+const FRAMING: Framing = Framing { payload: 4032, header: 64, control: 64 };
+const US: Picoseconds = 1_000_000;
+const PACE: Picoseconds = 81_920; // 4096 B at 400 Gb/s
+const CLEAN: Link = Link { loss: 0, repeat: 0, jitter: 0, delay: 5 * US, pace: PACE };
+
+fn uet() -> UetSettings {
+    let nscc = NsccSettings::new(4096, 4032, 10 * US + 2 * PACE, 50e9, true);
+    UetSettings { framing: FRAMING, nscc, entropies: 64, ack_every: 16384, timeout: 90 * US }
+}
+
+fn roce(repeat: Repeat) -> RoceSettings {
+    RoceSettings { framing: FRAMING, repeat, window: u32::MAX, ack_every: 1, timeout: 90 * US }
+}
+
+fn over_uet(bytes: u64, link: Link, seed: u64) -> (Story, u32) {
+    let (mut sender, mut receiver) = (UetSender::new(uet(), 0, bytes, seed), UetReceiver::new(uet(), bytes));
+    let story = run(&mut sender, &mut receiver, link, seed);
+    (story, receiver.received())
+}
+
+fn over_roce(bytes: u64, repeat: Repeat, link: Link, seed: u64) -> (Story, u32, u64) {
+    let settings = roce(repeat);
+    let (mut sender, mut receiver) = (RoceSender::new(settings, 0, bytes, seed), RoceReceiver::new(settings, bytes));
+    let story = run(&mut sender, &mut receiver, link, seed);
+    (story, receiver.received(), sender.retransmits())
+}
+
+/// Packets at the link's pace, then the way there and back.
+fn unhindered(packets: u64) -> Picoseconds {
+    packets * PACE + 2 * CLEAN.delay
+}
+
+#[test]
+fn a_clean_link_carries_a_message_at_its_pace() {
+    let bytes = 400 * 4032;
+    assert_eq!(over_uet(bytes, CLEAN, 1).0, Story { end: unhindered(400), sent: 400 });
+    assert_eq!(over_roce(bytes, Repeat::GoBackN, CLEAN, 1).0, Story { end: unhindered(400), sent: 400 });
+}
+
+#[test]
+fn at_one_percent_of_loss_going_back_collapses_and_selective_repeat_does_not() {
+    let lossy = Link { loss: 10, ..CLEAN };
+    let bytes = 4000 * 4032;
+    let (back, _, resent) = over_roce(bytes, Repeat::GoBackN, lossy, 3);
+    let (selective, _, repeated) = over_roce(bytes, Repeat::Selective, lossy, 3);
+    let ideal = unhindered(4000) as f64;
+    // Going back repeats all that was under way, a round trip's worth of some 120 packets, for each of some 40 losses.
+    assert!(resent > 3000, "{resent} sent again");
+    assert!(back.end as f64 > 1.8 * ideal, "{} of {ideal}", back.end);
+    assert!(repeated < 100, "{repeated} sent again");
+    assert!((selective.end as f64) < 1.2 * ideal, "{} of {ideal}", selective.end);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_the_link_does_every_packet_arrives_once(
+        packets in 1u64..400,
+        loss in 0u64..200,
+        repeat in 0u64..200,
+        jitter in 0..20 * US,
+        seed: u64,
+    ) {
+        let link = Link { loss, repeat, jitter, ..CLEAN };
+        let bytes = packets * 4032 - 100;
+        prop_assert_eq!(u64::from(over_uet(bytes, link, seed).1), packets);
+        for repeat in [Repeat::GoBackN, Repeat::Selective] {
+            prop_assert_eq!(u64::from(over_roce(bytes, repeat, link, seed).1), packets);
+        }
+    }
+}

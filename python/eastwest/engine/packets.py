@@ -1,0 +1,150 @@
+"""Every packet: a fabric's queues and cables made ready for runs of flows, and what a run gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from eastwest.engine import _native
+from eastwest.engine._native import EngineError
+from eastwest.engine.network import BITS, Floats
+from eastwest.fabric import Fabric
+from eastwest.workload.flows import Flows
+
+Transport = Literal["uet", "rocev2"]
+Choice = Literal["hash", "random", "shortest-queue"]
+PS_PER_S = 1e12
+PULLS = {"oneshot": 0, "multishot": -1}
+
+
+@dataclass(frozen=True)
+class PacketSettings:
+    """How packets are sent and switched; the native engine reads these attributes by name.
+
+    Sizes are bytes. `payload` and `header` make a full packet, `control` is the size of an answer. `rate` is that of a
+    NIC in bytes a second and `base_rtt_s` the longest round trip of the empty network: Ultra Ethernet's congestion
+    control scales with both. A flow sprays over `entropies` values, a power of two (uet); a receiver acknowledges
+    after `ack_every` bytes (uet). `room` is for data before each port, beyond which packets are trimmed to `trim`
+    bytes, or dropped where that is 0. Marks are set from `mark_from` bytes on, with growing probability up to `mark_to`; none where
+    that is 0. Where `pause_above` is not 0, nothing is dropped: a switch that holds more than so many bytes of what came
+    by one cable pauses its other end, until it holds `pause_at`. `loss` is the share of
+    packets that bit errors take on each link. A run in which nothing new arrives for `patience_s` ends. `choice` says how a switch picks a port.
+    """
+
+    transport: Transport
+    payload: int
+    header: int
+    control: int
+    rate: float
+    base_rtt_s: float
+    timeout_s: float
+    entropies: int = 64
+    ack_every: int = 16384
+    selective_repeat: bool = False
+    room: int = 0
+    trim: int = 0
+    mark_from: int = 0
+    mark_to: int = 0
+    pause_above: int = 0
+    pause_at: int = 0
+    loss: float = 0.0
+    patience_s: float = 1.0
+    choice: Choice = "hash"
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class PacketRun:
+    """A run of flows. Times are seconds, NaN where a flow never got there; one entry a flow.
+
+    `end_s` is when the sender knew that all had arrived, `received_s` when it had. Counts: `packets` of data that senders
+    sent, repeats included; `link_hops`, transmissions over links; `delivered`, packets of data that arrived whole.
+    """
+
+    start_s: Floats
+    received_s: Floats
+    end_s: Floats
+    packets: int
+    link_hops: int
+    delivered: int
+    drops: int
+    trims: int
+    marks: int
+    retransmits: int
+    pauses: int
+    paused_s: float
+    deepest_queue_bytes: int
+    simulated_s: float
+    events: int
+
+
+@dataclass(frozen=True)
+class NativeFlows:
+    """Flows as the native engine takes them, by node."""
+
+    from_node: npt.NDArray[np.uint32]
+    to_node: npt.NDArray[np.uint32]
+    bytes: npt.NDArray[np.uint64]
+    start_ps: npt.NDArray[np.uint64]
+    start_trigger: npt.NDArray[np.int64]
+    sent_trigger: npt.NDArray[np.int64]
+    received_trigger: npt.NDArray[np.int64]
+    triggers: list[int]
+
+
+class PacketNetwork:
+    """A fabric's NICs, queues and cables inside the engine; build it once, run many flows on it."""
+
+    def __init__(self, fabric: Fabric) -> None:
+        """Reads the fabric's tables into the engine.
+
+        Raises:
+            EngineError: the tables contradict each other.
+        """
+        links, nodes = fabric.links, fabric.nodes
+        kind = nodes["kind"].to_physical().to_numpy().astype(np.uint8)
+        self.fabric = fabric
+        self.hosts: npt.NDArray[np.uint32] = np.flatnonzero((nodes["kind"] == "nic").to_numpy()).astype(np.uint32)
+        self._native = _native.PacketNetwork(
+            kind,
+            links["src"].to_numpy().astype(np.uint32),
+            links["dst"].to_numpy().astype(np.uint32),
+            links["rate_bps"].to_numpy().astype(np.float64) / BITS,
+            links["latency_s"].to_numpy().astype(np.float64),
+        )
+
+    def round_trip_s(self, flows: Flows, there: int, back: int) -> float:
+        """Longest round trip of the flows' paths on the empty network: a packet of `there` bytes, and one of `back`.
+
+        Raises:
+            EngineError: a flow's ends are no hosts, or no path joins them.
+        """
+        given = self._native_flows(flows)
+        return self._native.round_trip_s(given.from_node, given.to_node, there, back)
+
+    def run(self, flows: Flows, settings: PacketSettings, until_s: float = np.inf) -> PacketRun:
+        """Runs flows until all have ended, or until a time.
+
+        Raises:
+            EngineError: a flow's ends are no hosts, or no path joins them.
+            KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
+        """
+        return PacketRun(**self._native.run(self._native_flows(flows), settings, until_s))
+
+    def _native_flows(self, flows: Flows) -> NativeFlows:
+        ends = np.concatenate([flows.source, flows.destination])
+        if len(ends) and int(ends.max()) >= len(self.hosts):
+            raise EngineError(f"there is no host {int(ends.max())}: the hosts are 0 to {len(self.hosts) - 1}")
+        return NativeFlows(
+            np.ascontiguousarray(self.hosts[flows.source]),
+            np.ascontiguousarray(self.hosts[flows.destination]),
+            np.ascontiguousarray(flows.size_bytes),
+            np.round(flows.start_s * PS_PER_S).astype(np.uint64),
+            np.ascontiguousarray(flows.start_trigger),
+            np.ascontiguousarray(flows.sent_trigger),
+            np.ascontiguousarray(flows.received_trigger),
+            [PULLS.get(trigger.kind, trigger.pulls) for trigger in flows.triggers],
+        )

@@ -1,0 +1,137 @@
+"""Fabrics of bare hosts and switches: what files of other simulators describe, which know no servers or parts.
+
+A host is a NIC alone. Rates are bits per second, times seconds. Not here: how a file is read (`formats`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from eastwest.fabric.tables import CABLES, CAGES, LINKS, NODES, PORTS, Fabric, Schema
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Cabling:
+    """Cables between two tiers: the nodes at both ends (lower first), one rate and latency for all.
+
+    `latency_s` is that of the link and of the node that it enters, the same both ways.
+    """
+
+    tiers: str
+    a: Numbers
+    b: Numbers
+    rate_bps: float
+    latency_s: float
+
+
+def bare(
+    name: str,
+    hosts: int,
+    tiers: Sequence[tuple[str, int]],
+    cabling: Sequence[Cabling],
+    numbers: Sequence[int] | None = None,
+) -> Fabric:
+    """A fabric of `hosts` hosts (nodes 0 to hosts - 1) and, after them, the switches of each tier (name, number).
+
+    Nodes are called by their tier and their place in it, or by `numbers`, one a node.
+    """
+    a = np.concatenate([cables.a for cables in cabling])
+    b = np.concatenate([cables.b for cables in cabling])
+    sizes = [len(cables.a) for cables in cabling]
+    rate_bps = np.repeat([cables.rate_bps for cables in cabling], sizes)
+    latency_s = np.repeat([cables.latency_s for cables in cabling], sizes)
+    pairs = pl.Series([cables.tiers for cables in cabling]).gather(np.repeat(np.arange(len(sizes)), sizes))
+    ends = np.concatenate([a, b])  # the port numbers: all lower ends, then all upper ones
+    count = len(a)
+    cable = np.arange(count)
+    forth = pairs.str.replace("host", "nic")
+    back = forth.str.split("-").list.reverse().list.join("-")
+    ports = pl.DataFrame(
+        {
+            "node": ends,
+            "number": _turn(ends),
+            "cage": np.arange(2 * count),
+            "rate_bps": np.tile(rate_bps, 2),
+            "cable": np.tile(cable, 2),
+        }
+    )
+    links = pl.DataFrame(
+        {
+            "src": _both(a, b),
+            "dst": _both(b, a),
+            "src_port": _both(cable, cable + count),
+            "dst_port": _both(cable + count, cable),
+            "cable": np.repeat(cable, 2),
+            "tier": pl.concat([forth, back]).gather(_both(cable, cable + count)),
+            "rate_bps": np.repeat(rate_bps, 2),
+            "efficiency": np.ones(2 * count),
+            "latency_s": np.repeat(latency_s, 2),
+        }
+    )
+    return Fabric(
+        name=name,
+        plan={"shape": "bare", "hosts": hosts},
+        nodes=_numbered(_nodes(hosts, tiers, numbers), "node", NODES),
+        ports=_numbered(ports, "port", PORTS),
+        cages=_numbered(
+            pl.DataFrame({"node": ends, "number": _turn(ends), "breakout": np.ones(2 * count)}), "cage", CAGES
+        ),
+        cables=_numbered(
+            pl.DataFrame(
+                {
+                    "port_a": cable,
+                    "port_b": cable + count,
+                    "tiers": pairs,
+                    "rate_bps": rate_bps,
+                    "length_m": np.zeros(count),
+                }
+            ),
+            "cable",
+            CABLES,
+        ),
+        links=_numbered(links, "link", LINKS),
+    )
+
+
+def _nodes(hosts: int, tiers: Sequence[tuple[str, int]], numbers: Sequence[int] | None) -> pl.DataFrame:
+    counts = [hosts, *(count for _, count in tiers)]
+    called = [(name, index) for name, count in [("host", hosts), *tiers] for index in range(count)]
+    if numbers is not None:
+        called = [(name, number) for (name, _), number in zip(called, numbers, strict=True)]
+    names = [f"{name}-{number}" for name, number in called]
+    nowhere = pl.Series(np.full(sum(counts), -1, dtype=np.int32))
+    tier_names = ["server", *(name for name, _ in tiers)]
+    kind = ["nic", *("switch" for _ in tiers)]
+    which = np.repeat(np.arange(len(counts)), counts)
+    return pl.DataFrame(
+        {
+            "name": names,
+            "kind": pl.Series(kind).gather(which),
+            "tier": pl.Series(tier_names).gather(which),
+            "device": pl.repeat("", sum(counts), eager=True),
+            "index": np.concatenate([np.arange(count, dtype=np.int32) for count in counts]),
+            **dict.fromkeys(("server", "unit", "pod", "rail", "plane"), nowhere),
+        }
+    )
+
+
+def _turn(of: Numbers) -> Numbers:
+    """For each entry, how many equal ones come before it."""
+    frame = pl.DataFrame({"of": of}).select(pl.int_range(pl.len()).over("of"))
+    turn: Numbers = frame.to_series().to_numpy()
+    return turn
+
+
+def _both(forth: Numbers, back: Numbers) -> Numbers:
+    return np.stack([forth, back], axis=1).reshape(-1)
+
+
+def _numbered(frame: pl.DataFrame, number: str, schema: Schema) -> pl.DataFrame:
+    return frame.with_row_index(number).select(pl.col(name).cast(dtype) for name, dtype in schema.items())

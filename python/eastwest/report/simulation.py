@@ -1,0 +1,36 @@
+"""A simulation of flows in a terminal: completion times and counts."""
+
+from __future__ import annotations
+
+from rich.table import Table
+
+from eastwest.simulation.result import SimulationResult
+from eastwest.units import format_size, format_time
+
+
+def simulation_table(result: SimulationResult) -> Table:
+    """Two columns: what, and how much."""
+    run, table = result.run, Table(box=None, show_header=False, pad_edge=False)
+    table.add_column()
+    table.add_column(justify="right")
+    found = result.to_json()["fct_s"]
+    rows = {
+        "flows": f"{len(result.flows):,}",
+        **{
+            f"completion time, {name}": format_time(value) if value is not None else "none ended"
+            for name, value in found.items()
+        },
+        "packets of data": f"{run.packets:,}",
+        "sent again": f"{run.retransmits:,}",
+        "trimmed": f"{run.trims:,}",
+        "dropped": f"{run.drops:,}",
+        "marked": f"{run.marks:,}",
+        "pauses": f"{run.pauses:,}, {format_time(run.paused_s)} in all" if run.pauses else "0",
+        "deepest queue": format_size(run.deepest_queue_bytes),
+        "link-hops": f"{run.link_hops:,}",
+        "wall time": f"{result.wall_s:.3g} s, {run.link_hops / result.wall_s / 1e6:.1f} M link-hops a second",
+        "largest memory": format_size(result.peak_rss_bytes),
+    }
+    for what, value in rows.items():
+        table.add_row(what, value)
+    return table

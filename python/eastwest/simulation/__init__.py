@@ -1,0 +1,7 @@
+"""Flows on a network, packet by packet: from the files of other simulators to times and counts."""
+
+from eastwest.simulation.defaults import settings_for
+from eastwest.simulation.inputs import read_flows, read_topology
+from eastwest.simulation.result import SimulationResult, simulate
+
+__all__ = ["SimulationResult", "read_flows", "read_topology", "settings_for", "simulate"]

@@ -1,0 +1,73 @@
+"""What a transport and its switches do unless told otherwise, scaled to the network at hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from eastwest.engine.packets import Choice, PacketNetwork, PacketSettings
+from eastwest.workload.flows import Flows
+
+TransportName = Literal["uet", "rocev2"]
+BITS = 8.0
+
+UET_PAYLOAD, UET_HEADER, UET_CONTROL = 4032, 64, 64
+"""As the Ultra Ethernet Consortium's simulator frames packets at an MTU of 4,096, so that results can be compared."""
+ROCE_PAYLOAD, ROCE_HEADER, ROCE_CONTROL = 4096, 82, 82
+"""4 KiB and what stands around it on the wire; an ACK fills a smallest frame."""
+MARK_FROM, MARK_TO = 0.2, 0.8
+"""Parts of the bandwidth-delay product where marking begins and is certain (the reference simulator's)."""
+PAUSE_ABOVE, PAUSE_AT = 15, 12
+"""Full packets held of one cable at which a switch pauses it, and lets go (the reference simulator's)."""
+ROCE_TIMEOUT_S = 4.096e-6 * 2**14
+"""Local ACK timeout of 14, the usual default of RDMA connections."""
+
+
+def settings_for(
+    transport: TransportName, network: PacketNetwork, flows: Flows, choice: Choice = "hash", seed: int = 0
+) -> PacketSettings:
+    """Settings for flows on a network.
+
+    Ultra Ethernet: room of one bandwidth-delay product before each port, trimming, marks from 0.2 to 0.8 of it. RoCEv2:
+    lossless by pauses, no marks.
+    """
+    links = network.fabric.links
+    from_hosts = np.isin(links["src"].to_numpy(), network.hosts)
+    rate = float(links["rate_bps"].to_numpy()[from_hosts].max(initial=0.0)) / BITS
+    if transport == "rocev2":
+        full = ROCE_PAYLOAD + ROCE_HEADER
+        return PacketSettings(
+            transport,
+            ROCE_PAYLOAD,
+            ROCE_HEADER,
+            ROCE_CONTROL,
+            rate,
+            network.round_trip_s(flows, full, ROCE_CONTROL),
+            ROCE_TIMEOUT_S,
+            pause_above=PAUSE_ABOVE * full,
+            pause_at=PAUSE_AT * full,
+            choice=choice,
+            seed=seed,
+        )
+    full = UET_PAYLOAD + UET_HEADER
+    base_rtt_s = network.round_trip_s(flows, full, UET_CONTROL)
+    packets = math.ceil(base_rtt_s * rate / full)  # the bandwidth-delay product
+    room = packets * full
+    return PacketSettings(
+        transport,
+        UET_PAYLOAD,
+        UET_HEADER,
+        UET_CONTROL,
+        rate,
+        base_rtt_s,
+        # enough for a queue at each of six hops, both ways, and 15 us
+        15e-6 + 6 * room / rate,
+        room=room,
+        trim=UET_CONTROL,
+        mark_from=math.ceil(packets * MARK_FROM) * full,
+        mark_to=math.ceil(packets * MARK_TO) * full,
+        choice=choice,
+        seed=seed,
+    )

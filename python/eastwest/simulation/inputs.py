@@ -1,0 +1,59 @@
+"""Which format a file has, and the flows and networks read from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from eastwest.errors import InputError
+from eastwest.fabric import Fabric
+from eastwest.fabric.formats import read_htsim_topology, read_ns3_topology
+from eastwest.textfile import lines
+from eastwest.workload.flows import Flows
+from eastwest.workload.formats import read_htsim_flows, read_ns3_flows
+
+
+def read_topology(path: Path) -> Fabric:
+    """The network of an htsim `.topo` or an HPCC ns-3 topology file: the latter begins with numbers.
+
+    Raises:
+        InputError: the file is neither, or is broken; names the line.
+    """
+    return read_ns3_topology(path) if _begins_with_a_number(path) else read_htsim_topology(path)
+
+
+def read_flows(path: Path, fabric: Fabric, start_unit: str) -> Flows:
+    """The flows of an htsim `.cm` or an HPCC ns-3 flow file, between hosts of a fabric.
+
+    Raises:
+        InputError: the file is neither, is broken, or is for another number of hosts; names the line.
+    """
+    names = fabric.nodes.filter(fabric.nodes["kind"] == "nic")["name"].to_list()
+    if not _begins_with_a_number(path):
+        flows, hosts = read_htsim_flows(path, start_unit)
+        if hosts > len(names):
+            raise InputError(f"{path}: the flows are for {hosts} hosts and the network has {len(names)}")
+        return flows
+    flows = read_ns3_flows(path)
+    place = {name: index for index, name in enumerate(names)}
+    ends = []
+    for node in np.concatenate([flows.source, flows.destination]).tolist():
+        if f"host-{node}" not in place:
+            raise InputError(f"{path}: node {node} is no host of the network")
+        ends.append(place[f"host-{node}"])
+    source, destination = np.array(ends, dtype=np.uint32).reshape(2, -1)
+    return Flows(
+        source,
+        destination,
+        flows.size_bytes,
+        flows.start_s,
+        flows.start_trigger,
+        flows.sent_trigger,
+        flows.received_trigger,
+    )
+
+
+def _begins_with_a_number(path: Path) -> bool:
+    first = next(lines(path), None)
+    return first is not None and first.words[0].isdigit()

@@ -1,0 +1,78 @@
+"""A simulation as a person and a script read it."""
+
+from __future__ import annotations
+
+import resource
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eastwest.engine.packets import PacketNetwork, PacketRun, PacketSettings
+from eastwest.workload.flows import Flows
+
+
+@dataclass(frozen=True)
+class SimulationResult:
+    """A run of flows with its settings; `wall_s` is that of the engine alone, `peak_rss_bytes` of the whole process."""
+
+    flows: Flows
+    settings: PacketSettings
+    run: PacketRun
+    wall_s: float
+    peak_rss_bytes: int
+
+    @property
+    def fct_s(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        """Completion times of the flows that ended: from the start until the sender knew, seconds, ascending."""
+        times = self.run.end_s - self.run.start_s
+        ascending: np.ndarray[tuple[int], np.dtype[np.float64]] = np.sort(times[~np.isnan(times)])
+        return ascending
+
+    @property
+    def unfinished(self) -> int:
+        """Flows that never ended."""
+        return int(np.isnan(self.run.end_s).sum())
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as JSON values; completion times are null where no flow ended."""
+        times, run = self.fct_s, self.run
+        marks = {"min": 0.0, "median": 50.0, "p99": 99.0, "max": 100.0}
+        fct = {name: float(np.percentile(times, at)) if len(times) else None for name, at in marks.items()}
+        return {
+            "flows": len(self.flows),
+            "unfinished": self.unfinished,
+            "fct_s": fct,
+            "link_hops": run.link_hops,
+            "packets": run.packets,
+            "drops": run.drops,
+            "trims": run.trims,
+            "marks": run.marks,
+            "retransmits": run.retransmits,
+            "pauses": run.pauses,
+            "paused_s": run.paused_s,
+            "deepest_queue_bytes": run.deepest_queue_bytes,
+            "simulated_s": run.simulated_s,
+            "wall_s": self.wall_s,
+            "peak_rss_bytes": self.peak_rss_bytes,
+            "transport": self.settings.transport,
+            "choice": self.settings.choice,
+            "seed": self.settings.seed,
+        }
+
+
+def simulate(
+    network: PacketNetwork, flows: Flows, settings: PacketSettings, until_s: float = np.inf
+) -> SimulationResult:
+    """Runs flows on a network.
+
+    Raises:
+        EngineError: a flow's ends are no hosts, or no path joins them.
+        KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
+    """
+    began = time.perf_counter()
+    run = network.run(flows, settings, until_s)
+    wall_s = time.perf_counter() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return SimulationResult(flows, settings, run, wall_s, peak)

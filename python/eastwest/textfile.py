@@ -1,0 +1,83 @@
+"""Small text formats read line by line, with mistakes that name file and line.
+
+Not here: what any one format means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from eastwest.errors import InputError
+
+LARGEST_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line's words, and where it stands."""
+
+    file: str
+    number: int
+    words: tuple[str, ...]
+
+    def refuse(self, why: str) -> InputError:
+        """The mistake on this line."""
+        return InputError(f"{self.file}:{self.number}: {why}")
+
+    def word(self, index: int, what: str) -> str:
+        """A word by its place.
+
+        Raises:
+            InputError: the line is shorter.
+        """
+        if index >= len(self.words):
+            raise self.refuse(f"{what} is missing after {' '.join(self.words) or 'nothing'!r}")
+        return self.words[index]
+
+    def count(self, index: int, what: str, least: int = 0, most: int = 2**63 - 1) -> int:
+        """A whole number by its place.
+
+        Raises:
+            InputError: the line is shorter, or the word is no number between `least` and `most`.
+        """
+        word = self.word(index, what)
+        if not (word.isascii() and word.isdigit() and len(word) < 20 and least <= int(word) <= most):
+            raise self.refuse(f"{what} is a whole number from {least} to {most}, not {word!r}")
+        return int(word)
+
+    def decimal(self, index: int, what: str) -> float:
+        """A number of 0 or more by its place.
+
+        Raises:
+            InputError: the line is shorter, or the word is no such number.
+        """
+        word = self.word(index, what)
+        try:
+            value = float(word) if word.isascii() and word[:1].isdigit() else -1.0
+        except ValueError:
+            value = -1.0
+        if not 0.0 <= value < 1e18:
+            raise self.refuse(f"{what} is a number of 0 or more, not {word!r}")
+        return value
+
+
+def lines(path: Path, comment: str = "#") -> Iterator[Line]:
+    """The lines of a file that hold more than a comment.
+
+    Raises:
+        InputError: there is no such file, it is too large, or it is no text.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file")
+    if path.stat().st_size > LARGEST_BYTES:
+        raise InputError(f"{path}: the file is larger than {LARGEST_BYTES >> 30} GiB")
+    try:
+        with path.open(encoding="utf-8") as stream:
+            for number, text in enumerate(stream, start=1):
+                words = text.split(comment, 1)[0].split()
+                if words:
+                    yield Line(str(path), number, tuple(words))
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: this is no text file") from None

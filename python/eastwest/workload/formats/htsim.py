@@ -1,0 +1,142 @@
+"""Connection matrices of htsim (`.cm`): flows, and triggers that start some when others end.
+
+`Nodes N`, `Connections C`, optional `Triggers T`; then lines `src->dst [id n] start t|trigger n size B
+[send_done_trigger n] [recv_done_trigger n] [prio n] [msg n]` and `trigger id n oneshot|multishot|barrier count k`.
+Versions of htsim have written start times in picoseconds and read them in microseconds: the unit is for the reader to
+say.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from eastwest.errors import InputError
+from eastwest.textfile import Line, lines
+from eastwest.workload.flows import Flows, Trigger, TriggerKind
+
+START_UNITS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6}
+"""Units that start times may be in, with their seconds."""
+
+_PAIR = re.compile(r"([0-9]{1,9})->([0-9]{1,9})")
+_OPTIONS = ("id", "start", "trigger", "size", "send_done_trigger", "recv_done_trigger", "prio", "msg")
+_HEADS = ("nodes", "connections", "triggers", "failures")
+LARGEST_FLOW_BYTES = 10**15
+
+
+@dataclass
+class _Read:
+    """What was read so far; triggers by the file's own numbers."""
+
+    heads: dict[str, Line] = field(default_factory=dict)
+    pairs: list[tuple[int, int]] = field(default_factory=list)
+    rows: list[dict[str, int]] = field(default_factory=list)
+    at: list[Line] = field(default_factory=list)
+    starts: list[float] = field(default_factory=list)
+    triggers: dict[int, Trigger] = field(default_factory=dict)
+
+
+def read_htsim_flows(path: Path, start_unit: str = "ps") -> tuple[Flows, int]:
+    """The flows of a connection matrix, and the number of hosts that it is for; `start_unit` is one of `START_UNITS`.
+
+    Raises:
+        InputError: the file is no connection matrix, declares another number of connections or triggers than it has, or
+            names a host or trigger that there is not; names the line.
+    """
+    read = _Read()
+    for line in lines(path):
+        first = line.words[0].lower()
+        if first in _HEADS:
+            read.heads[first] = line
+        elif first == "trigger":
+            _trigger(read, line)
+        elif first == "failure":
+            raise line.refuse("failures of a connection matrix are not read yet: leave the line out")
+        else:
+            _flow(read, line)
+    if "nodes" not in read.heads:
+        raise InputError(f"{path}: the line 'Nodes' is missing: is this a connection matrix of htsim?")
+    hosts = read.heads["nodes"].count(1, "Nodes", 1)
+    _check(read, hosts)
+    return _flows(read, START_UNITS[start_unit]), hosts
+
+
+def _trigger(read: _Read, line: Line) -> None:
+    words = [word.lower() for word in line.words]
+    if words[1:2] != ["id"]:
+        raise line.refuse("a trigger is written as: trigger id 1 oneshot, or: trigger id 1 barrier count 2")
+    number, kind = line.count(2, "a trigger's number"), line.word(3, "a trigger's kind").lower()
+    kinds: dict[str, TriggerKind] = {"oneshot": "oneshot", "multishot": "multishot", "barrier": "barrier"}
+    if kind not in kinds:
+        raise line.refuse(f"{kind!r} is no kind of trigger; there are {', '.join(kinds)}")
+    if number in read.triggers:
+        raise line.refuse(f"trigger {number} is described twice")
+    pulls = 1
+    if kind == "barrier":
+        if words[4:5] != ["count"]:
+            raise line.refuse("a barrier says how many it waits for: trigger id 1 barrier count 2")
+        pulls = line.count(5, "the barrier's count", 1, 2**31)
+    read.triggers[number] = Trigger(kinds[kind], pulls)
+
+
+def _flow(read: _Read, line: Line) -> None:
+    pair = _PAIR.fullmatch(line.words[0])
+    if pair is None:
+        raise line.refuse(f"{line.words[0]!r} is neither a flow such as 3->7 nor one of {', '.join(_HEADS)}, trigger")
+    values: dict[str, int] = {}
+    start = -1.0
+    for place in range(1, len(line.words), 2):
+        name = line.words[place].lower()
+        if name not in _OPTIONS:
+            raise line.refuse(f"{line.words[place]!r} is no entry of a flow; there are {', '.join(_OPTIONS)}")
+        if name in values or (name == "start" and start >= 0.0):
+            raise line.refuse(f"{name} is given twice")
+        if name == "start":
+            start = line.decimal(place + 1, "the start")
+        else:
+            values[name] = line.count(place + 1, name, 0, LARGEST_FLOW_BYTES)
+    if "size" not in values:
+        raise line.refuse("the flow lacks its size")
+    if (start >= 0.0) == ("trigger" in values):
+        raise line.refuse("a flow has either a start or a trigger that starts it, and not both")
+    if pair[1] == pair[2]:
+        raise line.refuse(f"host {pair[1]} sends to itself")
+    read.pairs.append((int(pair[1]), int(pair[2])))
+    read.rows.append(values)
+    read.starts.append(start)
+    read.at.append(line)
+
+
+def _check(read: _Read, hosts: int) -> None:
+    for head, found in (("connections", len(read.rows)), ("triggers", len(read.triggers))):
+        if head in read.heads and (declared := read.heads[head].count(1, head.title())) != found:
+            raise read.heads[head].refuse(f"{declared} {head} are declared and {found} are given")
+    for (source, destination), values, line in zip(read.pairs, read.rows, read.at, strict=True):
+        for host in (source, destination):
+            if host >= hosts:
+                raise line.refuse(f"there is no host {host}: the hosts are 0 to {hosts - 1}")
+        for name in ("trigger", "send_done_trigger", "recv_done_trigger"):
+            if name in values and values[name] not in read.triggers:
+                raise line.refuse(f"{name} {values[name]} is not described: add a line 'trigger id {values[name]} ...'")
+
+
+def _flows(read: _Read, unit_s: float) -> Flows:
+    number = {trigger: index for index, trigger in enumerate(read.triggers)}
+
+    def named(name: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        return np.array([number[row[name]] if name in row else -1 for row in read.rows], dtype=np.int64)
+
+    pairs = np.array(read.pairs, dtype=np.uint32).reshape(-1, 2)
+    return Flows(
+        pairs[:, 0].copy(),
+        pairs[:, 1].copy(),
+        np.array([row["size"] for row in read.rows], dtype=np.uint64),
+        np.maximum(np.array(read.starts, dtype=np.float64), 0.0) * unit_s,
+        named("trigger"),
+        named("send_done_trigger"),
+        named("recv_done_trigger"),
+        tuple(read.triggers.values()),
+    )

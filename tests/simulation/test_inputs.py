@@ -1,0 +1,210 @@
+"""Files of other simulators: read where they are sound, refused with the line where they are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eastwest.errors import InputError
+from eastwest.fabric import faults
+from eastwest.simulation import read_flows, read_topology
+
+TWO_TIERS = """Nodes 8
+Tiers 2
+Podsize 8
+Tier 0
+Downlink_speed_Gbps 100
+Radix_Down 4
+Radix_Up 2
+Downlink_Latency_ns 500
+Switch_Latency_ns 200
+Tier 1
+Downlink_speed_Gbps 200
+Radix_Down 2
+Downlink_Latency_ns 1000
+"""
+FLOWS = """Nodes 8
+Connections 2
+0->4 id 1 start 0 size 1000
+5->1 id 2 start 1500000 size 2000
+"""
+NS3 = """5 2 4
+3 4
+0 3 100Gbps 0.001ms 0
+1 3 100Gbps 1us 0
+2 4 25Gbps 500ns 0
+3 4 0.4Tbps 1us 0
+"""
+
+
+def written(folder: Path, text: str, name: str = "given.topo") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_a_topology_has_the_tiers_rates_and_latencies_that_it_states(tmp_path: Path) -> None:
+    fabric = read_topology(written(tmp_path, TWO_TIERS))
+    assert faults(fabric) == []
+    assert fabric.nodes["tier"].value_counts().sort("tier").rows() == [("leaf", 2), ("server", 8), ("spine", 2)]
+    rates = dict(fabric.cables.group_by("tiers").agg("rate_bps").rows())
+    assert {tiers: set(rate) for tiers, rate in rates.items()} == {"host-leaf": {100e9}, "leaf-spine": {200e9}}
+    latencies = fabric.links.filter(fabric.links["tier"] == "nic-leaf")["latency_s"].to_list()
+    assert latencies == pytest.approx([700e-9] * 8)
+
+
+def test_three_tiers_have_as_many_cores_as_the_spines_links_fill(tmp_path: Path) -> None:
+    # 128 hosts: 32 leaves of 4, 32 spines, each with 4 links up to cores of 8 links: 16
+    fabric = read_topology(Path(__file__).parent.parent / "data" / "htsim" / "ft3_128_400g.topo")
+    assert faults(fabric) == []
+    assert fabric.nodes["tier"].value_counts().sort("tier").rows() == [
+        ("core", 16),
+        ("leaf", 32),
+        ("server", 128),
+        ("spine", 32),
+    ]
+    assert len(fabric.cables) == 128 + 128 + 128
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "says"),
+    [
+        (("Nodes 8", "Nodes 9"), 4, "9 nodes do not fill leaves of 4"),
+        (("Nodes 8", "Nodes many"), 1, "a whole number"),
+        (("Tiers 2", "Tiers 3"), 2, "3 tiers are declared and blocks for [0, 1] are given"),
+        (("Tiers 2", "Tiers 4"), 2, "2 or 3 tiers"),
+        (("Radix_Down 2", "Radix_Down 3"), 10, "2 leaves with bundles of 1 take 2"),
+        (("Radix_Up 2", "Radix_Sideways 2"), 7, "'Radix_Sideways' is no entry of a topology"),
+        (("Downlink_speed_Gbps 100\n", ""), 4, "lacks its Downlink_speed_Gbps"),
+        (("Tier 1", "Tier 0"), 10, "described twice"),
+        (("Tier 0\n", ""), 4, "belongs below a line 'Tier N'"),
+    ],
+)
+def test_a_broken_topology_is_refused_with_its_line(
+    tmp_path: Path, change: tuple[str, str], line: int, says: str
+) -> None:
+    with pytest.raises(InputError) as refusal:
+        read_topology(written(tmp_path, TWO_TIERS.replace(*change, 1)))
+    assert f"given.topo:{line}: " in str(refusal.value)
+    assert says in str(refusal.value)
+
+
+def test_flows_are_read_with_their_starts_in_the_unit_asked_for(tmp_path: Path) -> None:
+    fabric = read_topology(written(tmp_path, TWO_TIERS))
+    path = written(tmp_path, FLOWS, "given.cm")
+    flows = read_flows(path, fabric, "ps")
+    assert flows.source.tolist() == [0, 5]
+    assert flows.destination.tolist() == [4, 1]
+    assert flows.size_bytes.tolist() == [1000, 2000]
+    assert flows.start_s.tolist() == pytest.approx([0, 1.5e-6])
+    assert read_flows(path, fabric, "us").start_s.tolist() == pytest.approx([0, 1.5])
+
+
+def test_triggers_keep_what_pulls_and_what_starts(tmp_path: Path) -> None:
+    fabric = read_topology(written(tmp_path, TWO_TIERS))
+    text = """Nodes 8
+Connections 3
+Triggers 1
+0->1 start 0 size 10 send_done_trigger 7
+2->3 start 0 size 10 recv_done_trigger 7
+4->5 trigger 7 size 10
+trigger id 7 barrier count 2
+"""
+    flows = read_flows(written(tmp_path, text, "given.cm"), fabric, "ps")
+    assert flows.sent_trigger.tolist() == [0, -1, -1]
+    assert flows.received_trigger.tolist() == [-1, 0, -1]
+    assert flows.start_trigger.tolist() == [-1, -1, 0]
+    assert [(trigger.kind, trigger.pulls) for trigger in flows.triggers] == [("barrier", 2)]
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "says"),
+    [
+        (("Connections 2", "Connections 3"), 2, "3 connections are declared and 2 are given"),
+        (("0->4", "0->9"), 3, "there is no host 9: the hosts are 0 to 7"),
+        (("0->4", "4->4"), 3, "host 4 sends to itself"),
+        (("size 1000", "size -5"), 3, "a whole number"),
+        (("size 1000", "size"), 3, "size is missing"),
+        ((" size 1000", ""), 3, "lacks its size"),
+        (("start 0", "trigger 4"), 3, "trigger 4 is not described"),
+        (("id 1 start 0", "id 1"), 3, "either a start or a trigger"),
+        (("0->4", "0-4"), 3, "is neither a flow such as 3->7"),
+        (("id 1", "name 1"), 3, "'name' is no entry of a flow"),
+    ],
+)
+def test_broken_flows_are_refused_with_their_line(
+    tmp_path: Path, change: tuple[str, str], line: int, says: str
+) -> None:
+    fabric = read_topology(written(tmp_path, TWO_TIERS))
+    with pytest.raises(InputError) as refusal:
+        read_flows(written(tmp_path, FLOWS.replace(*change, 1), "given.cm"), fabric, "ps")
+    assert f"given.cm:{line}: " in str(refusal.value)
+    assert says in str(refusal.value)
+
+
+def test_flows_for_more_hosts_than_there_are_are_refused(tmp_path: Path) -> None:
+    fabric = read_topology(written(tmp_path, TWO_TIERS))
+    with pytest.raises(InputError, match="for 16 hosts and the network has 8"):
+        read_flows(written(tmp_path, FLOWS.replace("Nodes 8", "Nodes 16"), "given.cm"), fabric, "ps")
+
+
+def test_an_ns3_topology_keeps_the_numbers_of_its_nodes(tmp_path: Path) -> None:
+    text = NS3.replace("0.4Tbps", "400Gbps")
+    fabric = read_topology(written(tmp_path, text, "topology.txt"))
+    assert faults(fabric) == []
+    assert fabric.nodes["name"].to_list() == ["host-0", "host-1", "host-2", "switch-3", "switch-4"]
+    assert fabric.cables["rate_bps"].to_list() == [100e9, 100e9, 25e9, 400e9]
+    assert fabric.links["latency_s"].to_list()[::2] == pytest.approx([1e-6, 1e-6, 0.5e-6, 1e-6])
+    flows = read_flows(written(tmp_path, "1\n2 0 3 100 5000 0.25\n", "flow.txt"), fabric, "ps")
+    assert (flows.source.tolist(), flows.destination.tolist()) == ([2], [0])
+    assert (flows.size_bytes.tolist(), flows.start_s.tolist()) == ([5000], [0.25])
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        (NS3, 6, "'0.4Tbps' is no rate"),
+        (NS3.replace("5 2 4", "5 2 24"), 1, "24 links are declared and 4 are given"),
+        (NS3.replace("5 2 4\n3 4", "5 0 4\n"), 1, "a network has at least one switch"),
+        (NS3.replace("0 3 100", "0 9 100"), 3, "a whole number from 0 to 4"),
+        (NS3.replace("0 3 100", "0 1 100"), 3, "joins two hosts"),
+        (NS3.replace("0 3 100", "3 3 100"), 3, "joins a node with itself"),
+        (NS3.replace("0.001ms", "1 fortnight"), 3, "is no delay"),
+    ],
+)
+def test_a_broken_ns3_topology_is_refused_with_its_line(tmp_path: Path, text: str, line: int, says: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        read_topology(written(tmp_path, text, "topology.txt"))
+    assert f"topology.txt:{line}: " in str(refusal.value)
+    assert says in str(refusal.value)
+
+
+@given(st.text(max_size=400) | st.binary(max_size=400))
+def test_no_file_whatever_ends_in_anything_but_a_fabric_or_a_message(
+    tmp_path_factory: pytest.TempPathFactory, noise: str | bytes
+) -> None:
+    path = tmp_path_factory.mktemp("noise") / "noise.topo"
+    path.write_bytes(noise if isinstance(noise, bytes) else noise.encode("utf-8", "surrogatepass"))
+    try:
+        read_topology(path)
+    except InputError as refusal:
+        assert str(path) in str(refusal)
+
+
+@given(st.lists(st.sampled_from(["Nodes", "8", "Tier", "0", "1", "->", "0->1", "start", "size", "trigger", "-1", "1e9"])))
+def test_no_jumble_of_words_ends_in_anything_but_flows_or_a_message(
+    tmp_path_factory: pytest.TempPathFactory, words: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("jumble")
+    fabric = read_topology(written(folder, TWO_TIERS))
+    path = written(folder, "Nodes 8\n" + " ".join(words), "given.cm")
+    try:
+        flows = read_flows(path, fabric, "ps")
+    except InputError as refusal:
+        assert str(path) in str(refusal)
+    else:
+        assert np.all(flows.source < 8)
