@@ -1,4 +1,4 @@
-"""The inputs of htsim, the Ultra Ethernet Consortium's simulator, give its completion times (tests/data/htsim/README.md)."""
+"""The inputs of htsim give its completion times (tests/data/htsim/README.md)."""
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from eastwest.engine import _native
 from eastwest.engine._native import EngineError
-from eastwest.engine.network import BITS, Floats
+from eastwest.engine.network import Floats
+from eastwest.engine.program import BITS
 from eastwest.fabric import Fabric
 from eastwest.workload.flows import Flows
 
@@ -28,10 +29,11 @@ class PacketSettings:
     NIC in bytes a second and `base_rtt_s` the longest round trip of the empty network: Ultra Ethernet's congestion
     control scales with both. A flow sprays over `entropies` values, a power of two (uet); a receiver acknowledges
     after `ack_every` bytes (uet). `room` is for data before each port, beyond which packets are trimmed to `trim`
-    bytes, or dropped where that is 0. Marks are set from `mark_from` bytes on, with growing probability up to `mark_to`; none where
-    that is 0. Where `pause_above` is not 0, nothing is dropped: a switch that holds more than so many bytes of what came
-    by one cable pauses its other end, until it holds `pause_at`. `loss` is the share of
-    packets that bit errors take on each link. A run in which nothing new arrives for `patience_s` ends. `choice` says how a switch picks a port.
+    bytes, or dropped where that is 0. Marks are set from `mark_from` bytes on, with growing probability up to
+    `mark_to`; none where that is 0. Where `pause_above` is not 0, nothing is dropped: a switch that holds more than so
+    many bytes of what came by one cable pauses its other end, until it holds `pause_at`. `loss` is the share of packets
+    that bit errors take on each link. A run in which nothing new arrives for `patience_s` ends. `choice` says how a
+    switch picks a port.
     """
 
     transport: Transport
@@ -60,8 +62,9 @@ class PacketSettings:
 class PacketRun:
     """A run of flows. Times are seconds, NaN where a flow never got there; one entry a flow.
 
-    `end_s` is when the sender knew that all had arrived, `received_s` when it had. Counts: `packets` of data that senders
-    sent, repeats included; `link_hops`, transmissions over links; `delivered`, packets of data that arrived whole.
+    `end_s` is when the sender knew that all had arrived, `received_s` when it had. Counts: `packets` of data that
+    senders sent, repeats included; `link_hops`, transmissions over links; `delivered`, packets of data that arrived
+    whole.
     """
 
     start_s: Floats

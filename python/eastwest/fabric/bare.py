@@ -16,6 +16,9 @@ from eastwest.fabric.tables import CABLES, CAGES, LINKS, NODES, PORTS, Fabric, S
 
 Numbers = NDArray[np.int64]
 
+_PLACES = [column for column in NODES if column not in ("node", "name", "kind", "tier", "device", "index")]
+"""Columns that say where a node stands: bare ones stand nowhere."""
+
 
 @dataclass(frozen=True)
 class Cabling:
@@ -117,7 +120,7 @@ def _nodes(hosts: int, tiers: Sequence[tuple[str, int]], numbers: Sequence[int] 
             "tier": pl.Series(tier_names).gather(which),
             "device": pl.repeat("", sum(counts), eager=True),
             "index": np.concatenate([np.arange(count, dtype=np.int32) for count in counts]),
-            **dict.fromkeys(("server", "unit", "pod", "rail", "plane"), nowhere),
+            **dict.fromkeys(_PLACES, nowhere),
         }
     )
 

@@ -27,8 +27,8 @@ class Flows:
     """Flows between hosts; every array has one entry a flow.
 
     `source` and `destination` count hosts from 0. `start_s` is when a flow starts where `start_trigger` is -1, else
-    that trigger starts it. `sent_trigger` is pulled when the sender knows that all has arrived, `received_trigger` when all
-    has arrived; -1 for none.
+    that trigger starts it. `sent_trigger` is pulled when the sender knows that all has arrived, `received_trigger`
+    when all has arrived; -1 for none.
     """
 
     source: npt.NDArray[np.uint32]
