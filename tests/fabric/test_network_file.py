@@ -140,6 +140,7 @@ def test_a_cable_that_cannot_be_is_refused_with_its_ends_and_line(tmp_path, line
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
+        ("  top: sn5400", "  left/gpu-0: sn5400\n  top: sn5400", "left/gpu-0 is named as a part of the server left"),
         ("  top: sn5400", "  leaf-a/nic-1: sn5400\n  top: sn54000", "net.yaml:8:1: top is a 'sn54000', which the"),
         ("  top: sn5400", "  top: { device: sn5400, tier: roof }", "top stands on tier 'roof'; there are leaf, spine"),
         ("  top: sn5400", "  top: { device: sn5400, breakout: 3x2 }", "or those of all 64 cages, as in '63x2 1x1'"),
@@ -155,6 +156,11 @@ def test_a_cable_that_cannot_be_is_refused_with_its_ends_and_line(tmp_path, line
 )
 def test_a_node_that_cannot_be_is_refused_with_its_line(tmp_path, old, new, told):
     assert told in mistakes(tmp_path, GOOD.replace(old, new, 1))
+
+
+def test_a_network_without_a_cable_to_a_server_is_refused(tmp_path):
+    text = "nodes: { left: server, leaf-a: sn5400, top: sn5400 }\ncables: [[leaf-a, top]]\n"
+    assert "net.yaml: no cable ends at a server" in mistakes(tmp_path, text, servers=1)
 
 
 def test_another_number_of_servers_than_the_cluster_has_is_told(tmp_path):

@@ -55,6 +55,7 @@ def read_network(path: Path, catalog: Catalog, shown: str | None = None) -> Netw
     reader = _Reader(catalog, nodes_file, cables_file)
     for node in nodes:
         reader.node(*node)
+    reader.names()
     for cable in cables:
         reader.cable(*cable)
     if not reader.servers and not reader.mistakes:
@@ -113,6 +114,14 @@ class _Reader:
         breakout = self._breakout(line, name, row.get("breakout"), switch.cages)
         self.switches[name] = NetworkSwitch(name, switch, tier, breakout, **places, line=line)
         return None
+
+    def names(self) -> None:
+        """Refuses switches that are named as parts of a server are, such as left/nic-0."""
+        for name, switch in self.switches.items():
+            whole = next((name[:at] for at, char in enumerate(name) if char == "/" and name[:at] in self.servers), None)
+            if whole is not None:
+                told = f"{name} is named as a part of the server {whole}: begin with another word"
+                self.refuse(self._nodes_file, switch.line, told)
 
     def cable(self, row: Mapping[str, Any], line: int | None) -> None:
         if len(self.cables) >= MOST_CABLES:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -19,6 +20,18 @@ from eastwest.fabric.network.read import MOST_MISTAKES
 from eastwest.fabric.network.values import NetworkCable, NetworkEnd, NetworkFile, NetworkServer, NetworkSwitch
 from eastwest.fabric.plan import TIERS, FabricError, FabricPlan, Tier
 from eastwest.fabric.shapes import Cables, Details, Wiring, pair_of, switches
+
+
+@dataclass(frozen=True)
+class _Jacks:
+    """The ports of all nodes, by name."""
+
+    servers: dict[str, ServerJacks]
+    switches: dict[str, SwitchJacks]
+
+    def of(self, node: str) -> ServerJacks | SwitchJacks:
+        """Those of one node."""
+        return self.servers[node] if node in self.servers else self.switches[node]
 
 
 @dataclass(frozen=True)
@@ -42,8 +55,7 @@ def wire(plan: FabricPlan, network: NetworkFile) -> tuple[Wiring, dict[Tier, Equ
         raise FabricError("network", f"{found}: make them as many")
     tier_of, mistakes = _tiers(network)
     mistakes += _devices(plan, network)
-    if not mistakes:
-        mistakes += _apart(plan, network)
+    mistakes = mistakes or _apart(plan, network)
     if mistakes:
         raise MistakesError(mistakes[:MOST_MISTAKES])
     jacks = _jacks(plan, network)
@@ -106,8 +118,10 @@ def _devices(plan: FabricPlan, network: NetworkFile) -> Iterator[Mistake]:
 
 
 def _apart(plan: FabricPlan, network: NetworkFile) -> list[Mistake]:
-    """The first node that nothing joins with the first server, if any."""
+    """The first node that nothing joins with the first server, if any; or that no cable ends at a server."""
     names = [server.name for server in network.servers]
+    if not {end.node for cable in network.cables for end in (cable.a, cable.b)} & set(names):
+        return [Mistake(network.cables_file, None, None, "no cable ends at a server")]
     nodes: list[NetworkServer | NetworkSwitch] = [*network.servers, *network.switches]
     part = {node.name: node.name for node in nodes}
 
@@ -128,15 +142,17 @@ def _apart(plan: FabricPlan, network: NetworkFile) -> list[Mistake]:
     return []
 
 
-def _jacks(plan: FabricPlan, network: NetworkFile) -> dict[str, ServerJacks | SwitchJacks]:
+def _jacks(plan: FabricPlan, network: NetworkFile) -> _Jacks:
     fastest: dict[str, float] = {}
     servers = {server.name for server in network.servers}
     for cable in network.cables:
         rate_bps = cable.rate_bps or _own_rate_bps(plan, cable.a.node in servers or cable.b.node in servers)
         for end in (cable.a, cable.b):
             fastest[end.node] = max(fastest.get(end.node, 0.0), rate_bps)
-    found: dict[str, ServerJacks | SwitchJacks] = {name: ServerJacks(plan) for name in servers}
-    return found | {switch.name: SwitchJacks(switch, fastest.get(switch.name, 0.0)) for switch in network.switches}
+    return _Jacks(
+        {name: ServerJacks(plan) for name in servers},
+        {switch.name: SwitchJacks(switch, fastest.get(switch.name, 0.0)) for switch in network.switches},
+    )
 
 
 def _own_rate_bps(plan: FabricPlan, joins_server: bool) -> float:
@@ -150,9 +166,7 @@ def _named_ports_first(cables: tuple[NetworkCable, ...]) -> Iterator[tuple[int, 
         yield from ((number, cable) for number, cable in enumerate(cables) if has_name[number] == wanted)
 
 
-def _lay(
-    plan: FabricPlan, cable: NetworkCable, tier_of: dict[str, Tier], jacks: dict[str, ServerJacks | SwitchJacks]
-) -> list[_Laid]:
+def _lay(plan: FabricPlan, cable: NetworkCable, tier_of: dict[str, Tier], jacks: _Jacks) -> list[_Laid]:
     """Plugs in the cables of one entry; raises `RefusedError`."""
     if cable.a.node == cable.b.node:
         raise RefusedError(f"ends twice at {cable.a.node}")
@@ -173,16 +187,17 @@ def _lay(
         ports = []
         for end in (low, high):
             try:
-                ports.append(jacks[end.node].take(end, number, rate_bps, str(cable)))
+                ports.append(jacks.of(end.node).take(end, number, rate_bps, str(cable)))
             except RefusedError as refused:
                 raise RefusedError(f"cannot end at {end.node}: {refused}") from None
         laid.append(_Laid((low.node, high.node), (ports[0], ports[1]), rate_bps, length_m))
     return laid
 
 
-def _equipment(members: list[NetworkSwitch], jacks: dict[str, ServerJacks | SwitchJacks]) -> Equipment:
-    fronts = [found.front() for member in members if isinstance(found := jacks[member.name], SwitchJacks)]
-    return Equipment(tuple(member.device for member in members), tuple(fronts), np.arange(len(members), dtype=np.int32))
+def _equipment(members: list[NetworkSwitch], jacks: _Jacks) -> Equipment:
+    """Every switch of a tier as a kind of its own, since the rates of its cages are."""
+    fronts = tuple(jacks.switches[member.name].front() for member in members)
+    return Equipment(tuple(member.device for member in members), fronts, np.arange(len(members), dtype=np.int32))
 
 
 def _wiring(
@@ -194,15 +209,15 @@ def _wiring(
 ) -> Wiring:
     number = {switch.name: place for members in tiers.values() for place, switch in enumerate(members)}
     number |= {server.name: place for place, server in enumerate(network.servers)}
-    by_pair: dict[tuple[str, Tier], list[_Laid]] = {}
-    for cable in laid:
-        low, high = cable.ends
-        by_pair.setdefault((tier_of.get(low, "server"), tier_of[high]), []).append(cable)
     nic_ports = plan.server.nics * plan.planes
     leaf_of_port = np.full(plan.servers * nic_ports, -1, dtype=np.int32)
-    to_servers = by_pair.pop(("server", "leaf"), [])
-    # Cables of servers are told in the order of the NICs' ports.
+    # Cables of servers are told in the order of the NICs' ports, those of switches tier by tier.
+    to_servers = [cable for cable in laid if cable.ends[0] not in tier_of]
     to_servers.sort(key=lambda cable: number[cable.ends[0]] * nic_ports + cable.ports[0])
+    by_pair: dict[tuple[Tier, Tier], list[_Laid]] = {pair: [] for pair in product(TIERS, TIERS)}
+    for cable in laid:
+        if cable.ends[0] in tier_of:
+            by_pair[tier_of[cable.ends[0]], tier_of[cable.ends[1]]].append(cable)
     for cable in to_servers:
         leaf_of_port[number[cable.ends[0]] * nic_ports + cable.ports[0]] = number[cable.ends[1]]
     return Wiring(
@@ -227,22 +242,18 @@ def _wiring(
         },
         cables=tuple(
             Cables(
-                lower=next(tier for tier in TIERS if tier == low),
+                lower=low,
                 upper=high,
                 ends=np.array([[number[end] for end in cable.ends] for cable in cables], dtype=np.int32).T,
                 details=_details(cables),
             )
-            for (low, high), cables in sorted(by_pair.items(), key=lambda item: _places(*item[0]))
+            for (low, high), cables in by_pair.items()
+            if cables
         ),
         site_of_server=np.array([server.site for server in network.servers], dtype=np.int32),
         server_names=tuple(server.name for server in network.servers),
         server_cables=_details(to_servers),
     )
-
-
-def _places(low: str, high: Tier) -> tuple[int, int]:
-    names: tuple[str, ...] = TIERS
-    return names.index(low), names.index(high)
 
 
 def _details(cables: list[_Laid]) -> Details:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import tempfile
 from collections.abc import Iterable
@@ -91,6 +92,7 @@ def _yaml(name: str, nodes: Iterable[tuple[str, ...]], cables: Iterable[tuple[st
     lines = [f"# The network of fabric {name}.", "nodes:"]
     for node in nodes:
         told = {key: value for key, value in zip(_NODE_COLUMNS[1:], node[1:], strict=True) if value}
+        told["device"] = json.dumps(told["device"])  # a name of the reader's own may hold anything
         lines.append(f"  {node[0]}: {{ {', '.join(f'{key}: {value}' for key, value in told.items())} }}")
     lines.append("cables:")
     lines += [f"  - {{ ends: [{a}, {b}], rate: {rate}, length: {length} }}" for a, b, rate, length in cables]
