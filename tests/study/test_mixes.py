@@ -211,3 +211,16 @@ def test_a_job_without_work_is_refused() -> None:
     asked["workloads"]["idle"] = {"kind": "operations", "operations": [{"name": "it", "compute": "0 s"}]}
     with pytest.raises(spec.StudyError, match="job 'idle' of mix 'both' takes no time"):
         run(spec.from_mapping(asked), where="mix=both")
+
+
+def test_on_an_ideal_fabric_jobs_share_no_links_between_switches() -> None:
+    """Both jobs cross the thin spine, which has no limit there; background traffic takes its part of every port."""
+    jobs = [
+        {"workload": "messages", "servers": 2, "placement": over_both_leaves()},
+        {"workload": "messages", "servers": 2},
+    ]
+    asked = values(jobs, LEAVES, background={"traffic": "permutation", "rate": "100 Gb/s"}) | {"fidelity": "ideal"}
+    for row in run(spec.from_mapping(asked), where="mix=both").jobs:
+        assert row.step_s == pytest.approx(8e9 / (PORT_BPS - 100e9), rel=1e-3)
+        assert row.shared_with == ("background traffic",)
+        assert row.bottleneck.where.startswith("NIC ports")

@@ -394,3 +394,58 @@ proptest! {
         check_error(case, tolerance)?;
     }
 }
+
+/// A demand of these works on one resource each, capped; infinite work: without end.
+fn capped(demands: &[(u32, f64, f64)]) -> Demands {
+    let mut all = Demands::default();
+    for &(resource, cap, work) in demands {
+        all.push(&[(resource, 1.0)], 1.0, cap, work, 0);
+    }
+    all
+}
+
+#[test]
+fn what_has_no_end_takes_its_cap_or_its_fair_share_and_never_ends() {
+    // Beside a cap of 3 of 10 B/s, 14 bytes take 2 s; beside one of 8, at 5 B/s, 10 more take as long.
+    let mut fluid = Fluid::new(vec![10.0], 0.0);
+    fluid.add(capped(&[(0, 3.0, FREE)]), 0);
+    fluid.add(one(&[(0, 1.0)], 14.0, 0), 1);
+    assert_eq!(finish(&mut fluid), [(2 * SECOND, 1, 0)]);
+    assert_eq!(fluid.carried(), [20.0]);
+    assert_eq!(fluid.limiting(), [2.0], "the demand with an end was held by the resource");
+    fluid.add(capped(&[(0, 5.0, FREE)]), 2);
+    fluid.add(one(&[(0, 1.0)], 7.0, 0), 3);
+    assert_eq!(finish(&mut fluid).len(), 1, "three share 10 B/s: 3, 3.5 and 3.5");
+    assert_eq!(fluid.now(), 4 * SECOND);
+    assert_eq!(fluid.carried(), [40.0]);
+}
+
+#[test]
+fn time_without_demands_that_end_limits_nothing_and_is_carried() {
+    let mut fluid = Fluid::new(vec![10.0, 1.0], 0.0);
+    fluid.add(capped(&[(0, 4.0, FREE), (1, 4.0, FREE)]), 0);
+    assert_eq!(fluid.next(), None);
+    fluid.advance(3 * SECOND, &mut Vec::new());
+    assert_eq!(fluid.carried(), [12.0, 3.0]);
+    assert_eq!(fluid.limiting(), [0.0, 0.0]);
+}
+
+proptest! {
+    #[test]
+    fn others_cannot_tell_what_has_no_end_from_what_lasts_long(
+        capacity in prop::collection::vec(1.0..100.0f64, 3),
+        bounded in prop::collection::vec((0u32..3, 1.0..50.0f64), 1..8),
+        endless in prop::collection::vec((0u32..3, 0.5..80.0f64), 1..4),
+        tolerance in prop_oneof![Just(0.0), 0.0..0.1f64],
+    ) {
+        let times = |work: f64| {
+            let mut fluid = Fluid::new(capacity.clone(), tolerance);
+            fluid.add(capped(&endless.iter().map(|&(r, cap)| (r, cap, work)).collect::<Vec<_>>()), 0);
+            fluid.add(capped(&bounded.iter().map(|&(r, work)| (r, FREE, work)).collect::<Vec<_>>()), 1);
+            let mut done = finish(&mut fluid);
+            done.retain(|&(_, tag, _)| tag == 1);
+            done
+        };
+        prop_assert_eq!(times(FREE), times(1e9));
+    }
+}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eastwest.engine import Carriage, Network, Run
+from eastwest.engine import Carriage, Fidelity, Network, Run
 from eastwest.engine.network import Floats
 from eastwest.engine.program import BITS
 from eastwest.fabric import Part, parted, servers
@@ -165,7 +165,7 @@ def _row(
     others: tuple[str, ...] = ()
     limit = bottleneck.name(network, one.run, one.ideal, one.job.step, carriage)
     if slowdown > UNTOUCHED:
-        limit, others = _shared(network, one, alone, watch, together) or (limit, others)
+        limit, others = _shared(network, one, alone, watch, together, study.fidelity) or (limit, others)
     return JobRow(
         fabric=study.base("fabrics", each.fabric),
         cluster=study.base("clusters", each.cluster),
@@ -189,7 +189,7 @@ def _row(
 
 
 def _shared(
-    network: Network, one: _Alone, alone: Sequence[_Alone], watch: Run | None, together: Run
+    network: Network, one: _Alone, alone: Sequence[_Alone], watch: Run | None, together: Run, fidelity: Fidelity
 ) -> tuple[Bottleneck, tuple[str, ...]] | None:
     """The busiest link of those that a job shares, and who else loads it; None where it shares none.
 
@@ -202,14 +202,17 @@ def _shared(
         loads[BACKGROUND] = watch.link_bytes[draw] > 0.0
     if not loads:
         return None
+    tiers = network.fabric.links["tier"]
     is_shared = (one.run.link_bytes[draw] > 0.0) & np.any(list(loads.values()), axis=0)
+    if fidelity == "ideal":  # links between switches have no limit then
+        is_shared &= ~tiers.is_in(list(bottleneck.BETWEEN_SWITCHES)).to_numpy()
     if not is_shared.any():
         return None
     busy = together.link_bytes[draw] * BITS / (network.rate_bps * float(together.step_s[draw]))
     link = int(np.argmax(np.where(is_shared, busy, -1.0)))
     others = tuple(name for name, load in loads.items() if load[link])
     places = bottleneck.PLACES | bottleneck.BETWEEN_SWITCHES
-    tier = str(network.fabric.links["tier"][link])
+    tier = str(tiers[link])
     share = float(min(busy[link], 1.0))
     why = f"shared with {' and '.join(others)}, {share:.0%} busy all through".replace("%", "\N{NO-BREAK SPACE}%")
     return Bottleneck(places[tier], share, why), others
