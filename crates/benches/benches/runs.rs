@@ -14,7 +14,7 @@ use eastwest_engine::fluid::max_min;
 use eastwest_engine::lower;
 use eastwest_engine::program::{Algorithm, Carriage, Collective, Kind, Mix, Op, Overheads, Program, QpUse, Work};
 use eastwest_engine::routing::{Balancing, Router, Topology};
-use eastwest_engine::schedule::{Fidelity, RunOptions, run};
+use eastwest_engine::schedule::{Fidelity, RunOptions, run, run_in_full};
 use shapes::{LeafSpine, rail_optimized};
 
 const RANKS: u32 = 1024;
@@ -95,6 +95,12 @@ fn benches(criterion: &mut Criterion) {
         let options = RunOptions { fidelity: Fidelity::Fluid, balancing, per_switch_seeds: true, tolerance };
         group.bench_function(name, |b| b.iter(|| run(&topology, black_box(&program), &options, 3)));
     }
+    let program = program(&packed, &all, all_to_all(1e9, 1));
+    let options =
+        RunOptions { fidelity: Fidelity::Fluid, balancing: Balancing::Spray, per_switch_seeds: true, tolerance: 0.0 };
+    group.bench_function("all-to-all, sprayed, each pair by itself", |b| {
+        b.iter(|| run_in_full(&topology, black_box(&program), &options, 3))
+    });
     group.finish();
 
     let router = Router::new(&topology, Balancing::Ecmp, true, 3);

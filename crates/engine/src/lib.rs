@@ -1,6 +1,6 @@
 //! The simulators of eastwest, in pure Rust: no Python, no YAML, no money.
 //!
-//! One direction: [`graph`] -> [`routing`] -> [`lower`] -> [`schedule`] (over [`fluid`]) -> [`outcome`].
+//! One direction: [`graph`] -> [`routing`] -> [`lower`] -> symmetry -> [`schedule`] (over [`fluid`]) -> [`outcome`].
 //! Rates are payload bytes a second, sizes bytes, clock times integer picoseconds ([`Picoseconds`]).
 
 pub mod demand;

@@ -3,15 +3,17 @@
 mod programs;
 mod shapes;
 
+use std::sync::atomic::AtomicBool;
+
 use eastwest_engine::Picoseconds;
 use eastwest_engine::outcome::Outcome;
 use eastwest_engine::program::{Algorithm, Collective, Kind, Mix, Op, Overheads, Program, Stream, Work};
 use eastwest_engine::routing::{Balancing, Topology};
-use eastwest_engine::schedule::{Fidelity, RunOptions, run, run_in_full};
-use programs::{ONE_QP, collective, options, over, program, send};
+use eastwest_engine::schedule::{Fidelity, Record, RunOptions, record, run, run_in_full};
+use programs::{ONE_QP, collective, options, outcome, over, program, ps, send};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng};
-use shapes::{LeafSpine, Network, Plan, fat_tree, in_planes, leaf_spine, rail_optimized};
+use shapes::{CABLE_PS, LeafSpine, Network, Plan, fat_tree, in_planes, leaf_spine, rail_optimized};
 
 const RATE: f64 = 50e9;
 
@@ -213,4 +215,94 @@ proptest! {
         let mixed = Program { overlap_slowdown: 1.25, mix, ..program(&gpus, ops) };
         check(&plan, &mixed, &RunOptions { fidelity, ..options(balancing) });
     }
+}
+
+/// 32 servers of 8 on each rail's leaf of a unit, non-blocking.
+fn rails(units: u32) -> Network {
+    let size = LeafSpine {
+        leaves: 8 * units,
+        servers_per_leaf: 32,
+        gpus_per_server: 8,
+        spines: 32,
+        links_per_pair: 1,
+        rate: RATE,
+    };
+    rail_optimized(size)
+}
+
+fn all_to_all(network: &Network, algorithm: Algorithm, bytes: f64) -> Outcome {
+    let ranks = network.gpus.len() as u32;
+    let op = over(1, vec![(0..ranks).collect()], collective(Kind::AllToAll, algorithm, bytes, 1), &[]);
+    outcome(&network.graph, &network.gpus, vec![op], &options(Balancing::Spray)).unwrap()
+}
+
+#[test]
+fn an_all_to_all_whose_pairs_memory_cannot_hold_takes_what_its_nics_take() {
+    let network = rails(16);
+    let (n, bytes) = (4096.0, 1e9);
+    let topology = Topology::new(network.graph.clone()).unwrap();
+    let op = over(1, vec![(0..4096).collect()], collective(Kind::AllToAll, Algorithm::Direct, bytes, 1), &[]);
+    let refused = run_in_full(&topology, &program(&network.gpus, vec![op]), &options(Balancing::Spray), 0).unwrap_err();
+    assert!(refused.to_string().contains("million hops"), "{refused}");
+    for (algorithm, hops) in [(Algorithm::Direct, 6), (Algorithm::Pxn, 8)] {
+        let found = all_to_all(&network, algorithm, bytes);
+        // Each NIC sends (n-g)/n B; beyond that there is the latency of the longest way.
+        let bandwidth = ps((n - 8.0) / n * bytes / RATE);
+        assert!((bandwidth..bandwidth + hops * CABLE_PS).contains(&found.step), "{algorithm:?}: {}", found.step);
+        let handed = match algorithm {
+            Algorithm::Direct => n - 1.0,
+            // Once more to a relay, but for pairs on one server or rail.
+            _ => n - 1.0 + (n - 8.0) * 7.0 / 8.0,
+        };
+        assert!((found.op_bytes[0] / (handed * bytes) - 1.0).abs() < SAME, "{algorithm:?}");
+    }
+}
+
+#[test]
+fn what_is_alike_is_computed_once_however_much_there_is() {
+    let rounds = |units| {
+        let network = rails(units);
+        let ranks = network.gpus.len() as u32;
+        let servers: Vec<Vec<u32>> = (0..ranks).collect::<Vec<_>>().chunks(8).map(<[_]>::to_vec).collect();
+        let on_rails = (0..8).map(|rail| (rail..ranks).step_by(8).collect()).collect();
+        let ops = vec![
+            over(1, servers, collective(Kind::AllReduce, Algorithm::Ring, 1e8, 2), &[]),
+            over(2, on_rails, collective(Kind::AllReduce, Algorithm::Ring, 1e8, 2), &[0]),
+            over(3, vec![(0..ranks).collect()], collective(Kind::AllToAll, Algorithm::Direct, 1e8, 1), &[1]),
+        ];
+        outcome(&network.graph, &network.gpus, ops, &options(Balancing::Spray)).unwrap().rounds
+    };
+    assert_eq!(rounds(1), rounds(4));
+}
+
+#[test]
+fn batched_completions_are_those_of_the_full_run() {
+    let Network { plan, gpus, .. } = leaf_spine(LeafSpine {
+        leaves: 4,
+        servers_per_leaf: 2,
+        gpus_per_server: 2,
+        spines: 1,
+        links_per_pair: 1,
+        rate: RATE,
+    });
+    let groups = vec![(0..12).collect(), (12..16).collect()];
+    let ops = vec![over(1, groups, collective(Kind::AllToAll, Algorithm::Direct, 1e8, 1), &[])];
+    check(&plan, &program(&gpus, ops), &RunOptions { tolerance: 0.05, ..options(Balancing::Spray) });
+}
+
+#[test]
+fn a_timeline_tells_every_group_of_a_class() {
+    let network = rails(1);
+    let topology = Topology::new(network.graph.clone()).unwrap();
+    let servers = (0..256).collect::<Vec<_>>().chunks(8).map(<[_]>::to_vec).collect();
+    let ops = vec![over(1, servers, collective(Kind::AllGather, Algorithm::Ring, 8e6, 1), &[])];
+    let tiers = vec![0; network.graph.links()];
+    let asked = Record { every: ps(1e-3), tiers: &tiers };
+    let program = program(&network.gpus, ops);
+    let (_, timeline) =
+        record(&topology, &program, &options(Balancing::Spray), 0, asked, &AtomicBool::new(false)).unwrap();
+    let parts: Vec<u32> = timeline.transfers.iter().map(|transfer| transfer.part).collect();
+    assert_eq!(parts, (0..32).collect::<Vec<_>>());
+    // A ring's eight edges carry 7/8 of the buffer each.
+    assert!(timeline.transfers.iter().all(|transfer| (transfer.bytes - 7.0 * 8e6).abs() < 1.0));
 }
