@@ -193,20 +193,27 @@ impl Spread {
                         Some(leg) if leg.resource == resource => leg.share += share,
                         _ => legs.push(Leg { resource, share }),
                     }
-                    nearer.push((hop.to, share, latency_at + graph.latency[hop.link as usize]));
+                    let latency = latency_at + graph.latency[hop.link as usize];
+                    match nearer.last_mut() {
+                        Some(last) if last.0 == hop.to => (last.1, last.2) = (last.1 + share, last.2.max(latency)),
+                        _ => nearer.push((hop.to, share, latency)),
+                    }
                 }
             }
             if nearer.is_empty() {
                 return longest;
             }
-            nearer.sort_by_key(|reached| reached.0);
-            nearer.dedup_by(|reached, kept| {
-                let same = reached.0 == kept.0;
-                if same {
-                    (kept.1, kept.2) = (kept.1 + reached.1, kept.2.max(reached.2));
-                }
-                same
-            });
+            // Mostly in order already: links stand by the switch that they enter.
+            if !nearer.is_sorted_by(|a, b| a.0 < b.0) {
+                nearer.sort_by_key(|reached| reached.0);
+                nearer.dedup_by(|reached, kept| {
+                    let same = reached.0 == kept.0;
+                    if same {
+                        (kept.1, kept.2) = (kept.1 + reached.1, kept.2.max(reached.2));
+                    }
+                    same
+                });
+            }
             level.clear();
             std::mem::swap(&mut level, &mut nearer);
         }

@@ -98,7 +98,7 @@ impl Exchange {
                 }
             }
         }
-        ground.work_out(&homes)
+        ground.work_out(homes)
     }
 
     /// The end of each rank.

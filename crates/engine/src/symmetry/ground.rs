@@ -79,7 +79,9 @@ impl<'r> Ground<'r> {
     }
 
     /// Works out the paths between pairs of homes, on all threads; gives whether all pairs have some.
-    pub fn work_out(&self, homes: &[(u32, u32)]) -> bool {
+    pub fn work_out(&self, mut homes: Vec<(u32, u32)>) -> bool {
+        // All to one home, then all to the next: what leads there is still in the cache.
+        homes.sort_unstable_by_key(|&(from, to)| (to, from));
         homes.par_iter().all(|&(from, to)| self.router.trunk(from, to).is_some())
     }
 
