@@ -6,7 +6,7 @@ mod shapes;
 use std::sync::atomic::AtomicBool;
 
 use eastwest_engine::outcome::{Outcome, Timeline};
-use eastwest_engine::program::{Mix, Op, Program, Stream, Work};
+use eastwest_engine::program::{Carriage, Mix, Op, Program, Stream, Work};
 use eastwest_engine::routing::Topology;
 use eastwest_engine::schedule::{Record, record, run};
 use programs::{ONE_QP, SPRAYED, all_reduce, compute, program, ps, send};
@@ -163,6 +163,10 @@ fn mixes_that_make_no_sense_are_refused() {
         let refusal = run(&topology(&net), &mixed(&net, vec![compute(1.0, &[])], mix), &SPRAYED, 7).unwrap_err();
         assert!(refusal.to_string().contains(&cause), "{refusal}, expected {cause}");
     }
+    let many = Carriage { qps: 40_000_000, ..ONE_QP };
+    let mix = beside(vec![Stream { from: here, to: vec![there], rate: 1.0, carriage: many }]);
+    let refusal = run(&topology(&net), &mixed(&net, vec![], mix), &SPRAYED, 7).unwrap_err().to_string();
+    assert!(refusal.contains("about 80 million hops") && refusal.contains("as a permutation"), "{refusal}");
     let twice = run(&topology(&net), &program(&net.gpus, vec![compute_on(1.0, &[2, 2], &[])]), &SPRAYED, 7);
     assert!(twice.unwrap_err().to_string().contains("operation 0: rank 2 is named twice"));
 }

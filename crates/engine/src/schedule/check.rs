@@ -88,8 +88,15 @@ fn check_mix(topology: &Topology, program: &Program) -> Result<()> {
         lower::check_carriage(carriage)?;
     }
     let hops = |stream: &Stream| stream.to.len() as f64 * (6.0 + 2.0 * f64::from(stream.carriage.qps));
-    check_hops(background.iter().map(hops).sum())
-        .map_err(|cause| Error::Program(format!("background traffic: {cause}")))
+    let hops: f64 = background.iter().map(hops).sum();
+    check_hops(hops).map_err(|_| {
+        Error::Program(format!(
+            "background traffic: its connections have about {:.0} million hops, and {:.0} million are possible: let it \
+             go to fewer, as a permutation or an incast does",
+            hops / 1e6,
+            MOST_HOPS / 1e6
+        ))
+    })
 }
 
 fn check_slowdown(factor: f64) -> Result<()> {
