@@ -141,6 +141,7 @@ class Network:
         is_switch = (nodes["kind"] == "switch").to_numpy()
         src, dst = (links[end].to_numpy().astype(np.uint32) for end in ("src", "dst"))
         self.fabric = fabric
+        self._reduction = Reduction.of(fabric.plan)
         self.rate_bps: Floats = links.select(pl.col("rate_bps") * pl.col("efficiency")).to_series().to_numpy()
         self._native = _native.Network(
             nodes["kind"].to_physical().to_numpy().astype(np.uint8),
@@ -177,7 +178,7 @@ class Network:
         with _named(step, self.fabric):
             arrays = self._native.run(
                 np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
-                native_ops(step, Reduction.of(self.fabric.plan)),
+                native_ops(step, self._reduction),
                 step.overlap_slowdown,
                 native_mix(step, background),
                 carriage,
@@ -210,7 +211,7 @@ class Network:
         with _named(step, self.fabric):
             arrays = self._native.record(
                 np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
-                native_ops(step, Reduction.of(self.fabric.plan)),
+                native_ops(step, self._reduction),
                 step.overlap_slowdown,
                 native_mix(step, background),
                 carriage,
@@ -238,7 +239,7 @@ class Network:
         try:
             found = self._native.losses(
                 np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
-                native_ops(step),
+                native_ops(step, self._reduction),
                 native_mix(step, None),
                 carriage,
                 np.ascontiguousarray(is_down, dtype=np.bool_),
