@@ -68,6 +68,14 @@ def test_a_fabric_is_written_as_tables(eastwest: Command, tmp_path: Path) -> Non
     assert fabric.read(tmp_path / "tables").cables.height == 32
 
 
+def test_a_fabric_s_forwarding_tables_are_written(eastwest: Command, tmp_path: Path) -> None:
+    said = eastwest("fabric", "small.yaml", "--fabric", "two", "--routes", "routes.csv")
+    assert "routes: routes.csv" in said.err
+    lines = (tmp_path / "routes.csv").read_text().splitlines()
+    # 4 leaves to 3 others over 8 cables each, and the spine's 8 cables to each of 4 leaves.
+    assert len(lines) == 1 + 4 * 3 * 8 + 4 * 8
+
+
 def test_the_starting_file_runs(eastwest: Command) -> None:
     assert eastwest("init").code == 0
     assert eastwest("study", "study.yaml", "--fidelity", "ideal").code == 0

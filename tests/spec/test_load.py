@@ -49,8 +49,8 @@ def test_technology_chooses_how_load_is_balanced(changed):
     assert changed({}).fabrics["one"].balancing == "ecmp"
     infiniband = {("fabrics", "one", "technology"): "infiniband", ("fabrics", "one", "switch"): "qm9700"}
     assert changed(infiniband).fabrics["one"].balancing == "adaptive"
-    for technology in ("ultra-ethernet", "mrc"):
-        assert changed({("fabrics", "one", "technology"): technology}).fabrics["one"].balancing == "spray"
+    for technology, habit in (("ultra-ethernet", "spray"), ("mrc", "source")):
+        assert changed({("fabrics", "one", "technology"): technology}).fabrics["one"].balancing == habit
     assert changed({**infiniband, ("fabrics", "one", "balancing"): "pinned"}).fabrics["one"].balancing == "pinned"
 
 

@@ -7,7 +7,7 @@ use eastwest_engine::fluid::max_min;
 use eastwest_engine::graph::{Graph, NodeKind};
 use eastwest_engine::lower::{Losses, check_carriage, losses};
 use eastwest_engine::outcome::Outcome;
-use eastwest_engine::routing::{Balancing, Connection, Router, Topology};
+use eastwest_engine::routing::{Balancing, Connection, Route, Router, Topology};
 use eastwest_engine::schedule::{Fidelity, Record, RunOptions, record, run_seeds};
 use eastwest_engine::{PS_PER_S, Picoseconds};
 use numpy::ndarray::Array2;
@@ -20,6 +20,11 @@ use std::time::Duration;
 
 /// How often a run looks whether the user wants it to stop.
 const LISTEN: Duration = Duration::from_millis(50);
+
+type Column<'py> = PyReadonlyArray1<'py, u32>;
+type RoutesIn<'py> = (Column<'py>, Column<'py>, Column<'py>, PyReadonlyArray1<'py, f64>);
+type ColumnOut<'py> = Bound<'py, PyArray1<u32>>;
+type RoutesOut<'py> = (ColumnOut<'py>, ColumnOut<'py>, ColumnOut<'py>, Bound<'py, PyArray1<f64>>);
 
 /// The network of one fabric.
 #[pyclass(frozen)]
@@ -124,8 +129,11 @@ pub(crate) fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBo
 
 #[pymethods]
 impl Network {
-    /// Nodes and links as flat arrays; rates are payload bytes a second, latencies seconds.
+    /// Nodes and links as flat arrays; rates are payload bytes a second, latencies seconds. `routes` are the columns of
+    /// forwarding tables (switch, destination, link, weight) to use in place of the shortest paths.
     #[new]
+    #[pyo3(signature = (kind, address, src, dst, rate, latency_s, is_fabric, routes=None))]
+    #[expect(clippy::too_many_arguments, reason = "the whole network in one call")]
     fn new(
         kind: PyReadonlyArray1<'_, u8>,
         address: PyReadonlyArray1<'_, u32>,
@@ -134,6 +142,7 @@ impl Network {
         rate: PyReadonlyArray1<'_, f64>,
         latency_s: PyReadonlyArray1<'_, f64>,
         is_fabric: PyReadonlyArray1<'_, bool>,
+        routes: Option<RoutesIn<'_>>,
     ) -> PyResult<Self> {
         let kind = kind.as_slice()?.iter().map(|&code| node_kind(code)).collect::<PyResult<Vec<_>>>()?;
         let latency = latency_s.as_slice()?.iter().map(|&time| (time * PS_PER_S).round() as Picoseconds).collect();
@@ -146,8 +155,28 @@ impl Network {
             latency,
             is_fabric.as_slice()?.to_vec(),
         );
-        let topology = graph.and_then(Topology::new).map_err(to_python)?;
-        Ok(Self { topology })
+        let topology = match routes {
+            None => graph.and_then(Topology::new),
+            Some((switch, destination, link, weight)) => {
+                let (switch, destination) = (switch.as_slice()?, destination.as_slice()?);
+                let ends = switch.iter().zip(destination);
+                let ways = link.as_slice()?.iter().zip(weight.as_slice()?);
+                let route = |((&switch, &destination), (&link, &weight))| Route { switch, destination, link, weight };
+                let routes: Vec<Route> = ends.zip(ways).map(route).collect();
+                graph.and_then(|graph| Topology::with_routes(graph, &routes))
+            }
+        };
+        Ok(Self { topology: topology.map_err(to_python)? })
+    }
+
+    /// The forwarding tables that a way of balancing amounts to, as columns (switch, destination, link, weight).
+    fn routes<'py>(&self, py: Python<'py>, carried: CarriageIn) -> PyResult<RoutesOut<'py>> {
+        let routes = self.topology.routes(balancing(&carried)?).ok_or_else(|| {
+            EngineError::new_err("the paths that senders draw are in no switch's table: leave out their number")
+        })?;
+        let column = |get: fn(&Route) -> u32| PyArray1::from_iter(py, routes.iter().map(get));
+        let weight = PyArray1::from_iter(py, routes.iter().map(|route| route.weight));
+        Ok((column(|route| route.switch), column(|route| route.destination), column(|route| route.link), weight))
     }
 
     /// Runs a program once for each seed. Returns arrays, one row a seed.

@@ -30,6 +30,10 @@ def run(
             help="Write its nodes and cables as a network file (.yaml), or as a folder of CSV tables.",
         ),
     ] = None,
+    routes: Annotated[
+        Path | None,
+        typer.Option("--routes", metavar="FILE", help="Write the switches' forwarding tables there, as CSV."),
+    ] = None,
 ) -> None:
     """Builds one fabric and says what it is made of."""
     import json
@@ -39,9 +43,14 @@ def run(
     from eastwest import report
     from eastwest import spec as specification
     from eastwest import study as studies
-    from eastwest.fabric import summary, write, write_network
+    from eastwest.fabric import summary, write, write_network, write_routes
 
-    built = studies.build_fabric(specification.load(study), fabric, cluster)
+    given = specification.load(study)
+    if routes is None:
+        built = studies.build_fabric(given, fabric, cluster)
+    else:
+        built, tables = studies.routes(given, fabric, cluster)
+        write_routes(tables, built, routes)
     if out is not None:
         write(built, out)
     if network is not None:
@@ -55,3 +64,5 @@ def run(
         sys.stderr.write(f"tables: {out}\n")
     if network is not None:
         sys.stderr.write(f"network: {network}\n")
+    if routes is not None:
+        sys.stderr.write(f"routes: {routes}\n")

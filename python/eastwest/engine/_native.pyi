@@ -4,6 +4,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+Routes = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.float64]]
+
 class EngineError(ValueError): ...
 class UnreachableError(EngineError): ...
 
@@ -17,7 +19,9 @@ class Network:
         rate: npt.NDArray[np.float64],
         latency_s: npt.NDArray[np.float64],
         is_fabric: npt.NDArray[np.bool_],
+        routes: Routes | None = None,
     ) -> None: ...
+    def routes(self, carried: object) -> Routes: ...
     def run(
         self,
         gpu: npt.NDArray[np.uint32],

@@ -18,7 +18,7 @@ from eastwest.engine._native import EngineError, UnreachableError
 from eastwest.engine.program import BITS, native_mix, native_ops
 from eastwest.engine.record import Record
 from eastwest.engine.reduction import Reduction
-from eastwest.fabric import Fabric, addresses
+from eastwest.fabric import Fabric, Routes, addresses
 from eastwest.workload import Background, Step
 
 Balancing = Literal["ecmp", "wcmp", "flowlet", "spray", "adaptive", "pinned", "source"]
@@ -100,6 +100,15 @@ def _in_names(message: str, step: Step) -> str:
     return re.sub(r"\boperation (\d+)", lambda number: f"operation '{names[int(number[1])]}'", message)
 
 
+@contextmanager
+def _naming_nodes(fabric: Fabric) -> Iterator[None]:
+    """Tells the engine's mistakes with the names of nodes."""
+    try:
+        yield
+    except EngineError as error:
+        raise EngineError(_with_nodes(str(error), fabric)) from None
+
+
 def _with_nodes(message: str, fabric: Fabric) -> str:
     """A message of the engine, which counts nodes, with their names; of two that are not joined, also where and why."""
     names = fabric.nodes["name"]
@@ -131,11 +140,11 @@ def _named(step: Step, fabric: Fabric) -> Iterator[None]:
 class Network:
     """A fabric's links and routes inside the engine; build it once, run many steps on it."""
 
-    def __init__(self, fabric: Fabric) -> None:
-        """Reads the fabric's tables into the engine.
+    def __init__(self, fabric: Fabric, routes: Routes | None = None) -> None:
+        """Reads the fabric's tables into the engine; traffic takes these `routes`, or else the shortest paths.
 
         Raises:
-            EngineError: the tables contradict each other.
+            EngineError: the tables contradict each other, or the routes loop or have holes.
         """
         links, nodes = fabric.links, fabric.nodes
         is_switch = (nodes["kind"] == "switch").to_numpy()
@@ -143,15 +152,26 @@ class Network:
         self.fabric = fabric
         self._reduction = Reduction.of(fabric.plan)
         self.rate_bps: Floats = links.select(pl.col("rate_bps") * pl.col("efficiency")).to_series().to_numpy()
-        self._native = _native.Network(
-            nodes["kind"].to_physical().to_numpy().astype(np.uint8),
-            addresses(fabric),
-            src,
-            dst,
-            self.rate_bps / BITS,
-            links["latency_s"].to_numpy().astype(np.float64),
-            is_switch[src] & is_switch[dst],
-        )
+        given = None if routes is None else (routes.switch, routes.destination, routes.link, routes.weight)
+        with _naming_nodes(fabric):
+            self._native = _native.Network(
+                nodes["kind"].to_physical().to_numpy().astype(np.uint8),
+                addresses(fabric),
+                src,
+                dst,
+                self.rate_bps / BITS,
+                links["latency_s"].to_numpy().astype(np.float64),
+                is_switch[src] & is_switch[dst],
+                given,
+            )
+
+    def routes(self, carriage: Carriage) -> Routes:
+        """The forwarding tables with which hashing, or spraying, by their weights comes to what a carriage does.
+
+        Raises:
+            EngineError: its senders draw paths, which no table can say.
+        """
+        return Routes(*self._native.routes(carriage))
 
     def run(
         self,

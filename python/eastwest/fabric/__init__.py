@@ -27,6 +27,7 @@ from eastwest.fabric.failures import (
 from eastwest.fabric.network import read_network, write_network
 from eastwest.fabric.placement import Part, Placement, by_rail, packed, parted, place, scattered, servers
 from eastwest.fabric.plan import CABLE_LENGTHS_M, TIERS, FabricError, FabricPlan, Shape, Sites, Tier, TierPair
+from eastwest.fabric.routes import Routes, read_routes, write_routes
 from eastwest.fabric.store import read, write
 from eastwest.fabric.summary import summary
 from eastwest.fabric.tables import NODE_KINDS, Fabric
@@ -46,6 +47,7 @@ __all__ = [
     "PartDown",
     "Placement",
     "PlaneDown",
+    "Routes",
     "Shape",
     "Sites",
     "SomeLinksDown",
@@ -63,6 +65,7 @@ __all__ = [
     "place",
     "read",
     "read_network",
+    "read_routes",
     "scattered",
     "servers",
     "summary",
@@ -70,4 +73,5 @@ __all__ = [
     "without",
     "write",
     "write_network",
+    "write_routes",
 ]

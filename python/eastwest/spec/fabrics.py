@@ -42,6 +42,9 @@ on for InfiniBand and off for RoCE (NCCL_IB_ADAPTIVE_ROUTING in its manual). Ult
 entropy value of its own, which switches hash; MRC's stand for source routes (arXiv 2605.04333).
 """
 
+OVER_TABLES: tuple[Balancing, ...] = ("ecmp", "flowlet", "spray")
+"""What can be done with the groups of forwarding tables from outside."""
+
 _BALANCING_SCHEMA = WithJsonSchema({"enum": ["default", *get_args(Balancing)]})
 _OF_OTHER_SHAPES = ("groups", "dims", "links_per_pair", "network")
 _NOT_FOR_ONE_TIER = ("uplink", "servers_per_pod", "oversubscription")
@@ -76,12 +79,12 @@ def meaningless(shape: Any, tiers: Any) -> tuple[str, ...]:
     return (*_MEANINGLESS.get(shape, _OF_OTHER_SHAPES), *(_NOT_FOR_ONE_TIER if tiers == 1 else ()))
 
 
-def _network(written: Any, info: ValidationInfo) -> Path:
+def _beside(written: Any, info: ValidationInfo) -> Path:
     if not isinstance(written, str):
         raise refuse(f"{written!r} is no name of a file")
     around = info.context
     if not isinstance(around, Surroundings) or around.folder is None:
-        raise refuse("a network in a file needs a study in a folder")
+        raise refuse(f"{info.field_name} in a file needs a study in a folder")
     try:
         path = (around.folder / written).resolve()
         is_inside = path.is_relative_to(around.folder.resolve())
@@ -95,9 +98,9 @@ def _network(written: Any, info: ValidationInfo) -> Path:
     return around.folder / written
 
 
-NetworkPath = Annotated[
+PathBeside = Annotated[
     Path,
-    BeforeValidator(_network),
+    BeforeValidator(_beside),
     WithJsonSchema({"type": "string", "description": "A file or folder beside the study."}),
 ]
 
@@ -173,10 +176,12 @@ class Fabric(Entry):
     """Switches along each of the two or three dimensions of a torus."""
     links_per_pair: Count | None = None
     """Parallel cables between two leaves of a mesh, two neighbours of a torus or two groups of a dragonfly-plus."""
-    network: NetworkPath | None = None
+    network: PathBeside | None = None
     """File beside the study, or folder of nodes.csv and cables.csv, with the nodes and cables of a custom network."""
     sites: Sites | None = None
     """Sites that are joined over distance by border switches, each with its part of the servers."""
+    routes: PathBeside | None = None
+    """CSV file beside the study with the switches' forwarding tables, to use in place of the shortest paths."""
     balancing: Annotated[Balancing, _BALANCING_SCHEMA] = Field(default="default", validate_default=True)
     """How packets choose among equal paths: by a hash of their flow (ecmp), the same in proportion to the capacity that
     leads on (wcmp) or anew for each of some parts of it (flowlet), each on its own over all paths (spray), by the least
@@ -206,7 +211,8 @@ class Fabric(Entry):
         if written != "default":
             return written
         is_scheduled = info.data.get("shape") == "scheduled"
-        return "spray" if is_scheduled else BALANCING.get(info.data.get("technology", ""), "ecmp")
+        habit = "spray" if is_scheduled else BALANCING.get(info.data.get("technology", ""), "ecmp")
+        return habit if info.data.get("routes") is None or habit in OVER_TABLES else "ecmp"
 
     @model_validator(mode="after")
     def _fits_its_shape(self) -> Fabric:
@@ -219,6 +225,9 @@ class Fabric(Entry):
                 raise refuse(f"{name} has no meaning {what}", at=name)
         if self.shape == "scheduled" and self.balancing != "spray":
             raise refuse("a scheduled fabric spreads cells evenly by itself: leave balancing out", at="balancing")
+        if self.routes is not None and self.balancing not in OVER_TABLES:
+            message = f"routes say themselves what goes over which link, and leave {self.balancing} nothing to choose"
+            raise refuse(message, OVER_TABLES, at="balancing")
         for needed in _NEEDED.get(self.shape, ("switch",)):
             if not getattr(self, needed):
                 raise refuse(f"the shape {self.shape} needs {needed!r}", at="shape")

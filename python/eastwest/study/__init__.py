@@ -1,7 +1,7 @@
 """The main job: from a study file to an answer."""
 
 from eastwest.study.curve import Curve, curve
-from eastwest.study.fabrics import build_fabric
+from eastwest.study.fabrics import build_fabric, routes
 from eastwest.study.join import run
 from eastwest.study.result import FabricFacts, Row, StudyResult, jobs_table, to_json, to_table
 from eastwest.study.scaling import Scaling, scaling
@@ -19,6 +19,7 @@ __all__ = [
     "build_fabric",
     "curve",
     "jobs_table",
+    "routes",
     "run",
     "scaling",
     "sensitivity",

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from eastwest import fabric as fabrics
 from eastwest.document import MistakesError, Place
-from eastwest.engine import Carriage
+from eastwest.engine import Carriage, EngineError, Network
 from eastwest.errors import InputError
-from eastwest.fabric import Fabric, FabricError, FabricPlan, Failure, FailureError, Sites
+from eastwest.fabric import Fabric, FabricError, FabricPlan, Failure, FailureError, Routes, Sites
 from eastwest.spec import Study, StudyError
 from eastwest.units import format_rate
 
@@ -74,6 +74,23 @@ def build(study: Study, name: str, cluster: str, failed: Sequence[Failure]) -> F
         raise StudyError(error.mistakes) from None
 
 
+def network(study: Study, name: str, cluster: str, failed: Sequence[Failure]) -> Network:
+    """The same, ready to be run on: with its own routes, or those of its file.
+
+    Raises:
+        StudyError: as `build`, or where its routes lead nowhere or go round; names the line at fault.
+    """
+    built, file = build(study, name, cluster, failed), study.fabrics[name].routes
+    if file is None:
+        return Network(built)
+    try:
+        return Network(built, fabrics.read_routes(file, built))
+    except (FabricError, EngineError) as error:
+        message = error.message if isinstance(error, FabricError) else f"{file}: {error}"
+        told = f"fabric {study.base('fabrics', name)!r}: {message}"
+        raise study.error_at(("fabrics", name, "routes"), told) from None
+
+
 def build_fabric(study: Study, name: str, cluster: str | None = None) -> Fabric:
     """One fabric of the study by name.
 
@@ -81,6 +98,27 @@ def build_fabric(study: Study, name: str, cluster: str | None = None) -> Fabric:
         InputError: there is no such fabric or cluster, or the fabric joins several clusters and none is named.
         StudyError: it cannot be built; names the line at fault.
     """
+    name, cluster = _named(study, name, cluster)
+    return build(study, name, cluster, failures(study, name))
+
+
+def routes(study: Study, name: str, cluster: str | None = None) -> tuple[Fabric, Routes]:
+    """One fabric of the study by name, and the forwarding tables that its balancing comes to.
+
+    Raises:
+        InputError: as `build_fabric`, or where no table can say what its balancing does.
+        StudyError: it cannot be built; names the line at fault.
+    """
+    name, cluster = _named(study, name, cluster)
+    built = network(study, name, cluster, failures(study, name))
+    try:
+        return built.fabric, built.routes(carriage(study, name))
+    except EngineError as error:
+        raise study.error_at(("fabrics", name, "balancing"), f"fabric {name!r}: {error}") from None
+
+
+def _named(study: Study, name: str, cluster: str | None) -> tuple[str, str]:
+    """The fabric and the cluster that are meant."""
     from eastwest.document import nearest
 
     variants = study.variants("fabrics", name)
@@ -96,7 +134,7 @@ def build_fabric(study: Study, name: str, cluster: str | None = None) -> Fabric:
         raise InputError(f"{study.file}: fabric {name!r} joins {', '.join(clusters)}: name one with --cluster")
     if cluster is not None and cluster not in clusters:
         raise InputError(f"{study.file}: fabric {name!r} joins {', '.join(clusters)}, not {cluster!r}")
-    return build(study, name, cluster or clusters[0], failures(study, name))
+    return name, cluster or clusters[0]
 
 
 def carriage(study: Study, name: str) -> Carriage:

@@ -60,10 +60,11 @@ class Runs:
         failed = () if is_whole else fabrics.failures(study, fabric)
         key = (fabric, cluster, not failed)
         if key not in self._networks:
-            plan = [fabrics.plan(study, fabric, cluster).as_json(), *map(str, failed)]
+            routes = str(study.fabrics[fabric].routes)
+            plan = [fabrics.plan(study, fabric, cluster).as_json(), routes, *map(str, failed)]
             text = json.dumps(plan, sort_keys=True)
             if text not in self._by_plan:
-                self._by_plan[text] = Network(fabrics.build(study, fabric, cluster, failed))
+                self._by_plan[text] = fabrics.network(study, fabric, cluster, failed)
             self._networks[key] = self._by_plan[text]
         return self._networks[key]
 

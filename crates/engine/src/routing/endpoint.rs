@@ -98,6 +98,8 @@ pub(super) struct Endpoints {
     pub ports: Vec<Port>,
     /// Every distinct home.
     pub homes: Vec<Home>,
+    /// Each NIC's node.
+    pub nics: Vec<u32>,
     /// Each NIC's ports and home.
     pub plugged: Vec<(Range<usize>, u32)>,
 }
@@ -113,6 +115,7 @@ impl Endpoints {
             cards: Vec::new(),
             ports: Vec::new(),
             homes: Vec::new(),
+            nics: Vec::new(),
             plugged: Vec::new(),
         };
         let plugged_of = endpoints.plug_in(graph, paths, &back)?;
@@ -179,7 +182,7 @@ impl Endpoints {
                     up: plug.link,
                     down: plug.back,
                     switch,
-                    attachment: paths.attachment_of[switch as usize],
+                    attachment: paths.attachment(nic, switch),
                     place: place[plug.back as usize],
                 });
             }
@@ -190,6 +193,7 @@ impl Endpoints {
                 next
             });
             plugged_of[nic as usize] = self.plugged.len() as u32;
+            self.nics.push(nic);
             self.plugged.push((first..self.ports.len(), home));
         }
         Ok(plugged_of)

@@ -17,6 +17,7 @@ mod pinned;
 mod resources;
 mod router;
 mod spread;
+mod tables;
 mod topology;
 mod weights;
 
@@ -27,6 +28,7 @@ pub(crate) use ends::{Exit, neighbourhoods};
 pub use forwarding::{Forwarding, Plug};
 pub use resources::Resources;
 pub use router::Router;
+pub use tables::Route;
 pub use topology::Topology;
 
 /// An index that names nothing.

@@ -3,6 +3,8 @@
 //! Destinations are attachment switches, the ones that NICs plug into, so the tables are switches x attachments and
 //! a thousand NICs on 32 leaves cost 32 columns.
 
+use std::collections::HashMap;
+
 use super::NONE;
 use super::candidates::{Candidates, Filling, Hop};
 use crate::graph::{Graph, NodeKind};
@@ -22,12 +24,25 @@ pub(super) struct Paths {
     pub attachments: Vec<u32>,
     /// Hops from each switch to each attachment, row-major.
     hops: Vec<u16>,
-    /// Links that lead a hop nearer, all alike.
+    /// Links that lead on: those a hop nearer, all alike, unless tables say otherwise.
     pub candidates: Candidates,
+    /// Attachment number, by node and switch, of NICs for which tables have rows of their own.
+    pub own: HashMap<(u32, u32), u32>,
 }
 
 impl Paths {
+    /// Shortest paths.
     pub fn new(graph: &Graph) -> Self {
+        let mut paths = Self::without_links(graph);
+        let out = paths.switches.iter().map(|&node| fabric_hops(graph, &paths.switch_of, node)).collect::<Vec<_>>();
+        let hops = distances(&out, &paths.attachments);
+        let candidates = candidates(&out, paths.attachments.len(), &hops);
+        paths.set_routes(hops, candidates);
+        paths
+    }
+
+    /// Switches and attachments, and no way between them yet.
+    pub fn without_links(graph: &Graph) -> Self {
         let mut switch_of = vec![NONE; graph.nodes()];
         let mut switches = Vec::new();
         for (node, _) in graph.kind.iter().enumerate().filter(|&(_, &kind)| kind == NodeKind::Switch) {
@@ -45,10 +60,18 @@ impl Paths {
             *attachment = attachments.len() as u32;
             attachments.push(switch as u32);
         }
-        let out = switches.iter().map(|&node| fabric_hops(graph, &switch_of, node)).collect::<Vec<_>>();
-        let hops = distances(&out, &attachments);
-        let candidates = candidates(&out, attachments.len(), &hops);
-        Self { switches, switch_of, attachment_of, attachments, hops, candidates }
+        let candidates = Candidates::new(switches.len(), attachments.len());
+        Self { switches, switch_of, attachment_of, attachments, hops: Vec::new(), candidates, own: HashMap::new() }
+    }
+
+    /// Takes the hops left from each switch to each attachment, row-major, and the links that lead there.
+    pub fn set_routes(&mut self, hops: Vec<u16>, candidates: Candidates) {
+        (self.hops, self.candidates) = (hops, candidates);
+    }
+
+    /// Attachment number of a NIC's port at a switch.
+    pub fn attachment(&self, nic: u32, switch: u32) -> u32 {
+        self.own.get(&(nic, switch)).copied().unwrap_or(self.attachment_of[switch as usize])
     }
 
     /// Number of a switch node, if the node is one.

@@ -1,8 +1,9 @@
 //! Static routes by destination: which of a switch's candidates the forwarding table holds.
 
 use super::NONE;
-use super::endpoint::{Port, links_to};
+use super::endpoint::{Endpoints, Port, links_to};
 use super::paths::Paths;
+use super::tables::Route;
 use crate::graph::{Graph, NodeKind};
 
 /// D-mod-k: on the first tier destinations are dealt to uplinks by their place on their leaf, on the tiers above by how
@@ -27,6 +28,23 @@ impl Pinned {
             rounds += (links_to(graph, node, NodeKind::Nic).count() as u32).div_ceil(uplinks);
         }
         pinned
+    }
+
+    /// The tables that this fills: for each NIC, at each switch from which a path leads there, one link.
+    pub fn routes(&self, paths: &Paths, endpoints: &Endpoints) -> Vec<Route> {
+        let mut routes = Vec::new();
+        for (nic, (ports, _)) in endpoints.nics.iter().zip(&endpoints.plugged) {
+            for port in &endpoints.ports[ports.clone()] {
+                for (switch, &node) in paths.switches.iter().enumerate() {
+                    let hops = paths.candidates.choice(switch as u32, port.attachment).hops;
+                    if !hops.is_empty() {
+                        let link = hops[self.choose(paths, switch as u32, port, hops.len())].link;
+                        routes.push(Route { switch: node, destination: *nic, link, weight: 1.0 });
+                    }
+                }
+            }
+        }
+        routes
     }
 
     /// Which of `len` candidates a switch's table holds for a destination. The last hop, where candidates are parallel

@@ -2,13 +2,14 @@
 
 use std::sync::OnceLock;
 
-use super::Resources;
 use super::candidates::Candidates;
 use super::endpoint::Endpoints;
 use super::paths::Paths;
 use super::pinned::Pinned;
 use super::spread::Spread;
+use super::tables::{Route, rows};
 use super::weights::{by_capacity, by_paths};
+use super::{Balancing, Resources};
 use crate::Result;
 use crate::graph::Graph;
 
@@ -35,6 +36,19 @@ impl Topology {
     /// connection needs one.
     pub fn new(graph: Graph) -> Result<Self> {
         let paths = Paths::new(&graph);
+        Self::over(graph, paths)
+    }
+
+    /// Takes routes from forwarding tables in place of the shortest paths.
+    ///
+    /// # Errors
+    /// As [`Topology::new`], and where the tables loop, have holes, or name what is not there.
+    pub fn with_routes(graph: Graph, routes: &[Route]) -> Result<Self> {
+        let paths = Paths::from_tables(&graph, routes)?;
+        Self::over(graph, paths)
+    }
+
+    fn over(graph: Graph, paths: Paths) -> Result<Self> {
         Ok(Self {
             endpoints: Endpoints::new(&graph, &paths)?,
             pinned: Pinned::new(&graph, &paths),
@@ -76,6 +90,25 @@ impl Topology {
     /// [`Error::Graph`](crate::Error::Graph) where the node is no GPU.
     pub fn local_index(&self, gpu: u32) -> Result<u32> {
         self.endpoints.domain(gpu).map(|(_, local_index)| local_index)
+    }
+
+    /// The forwarding tables with which hashing or spraying by weight comes to what this balancing does; none where no
+    /// table can say it, for paths that senders draw. By destination: a switch that NICs plug into, or for pinned routes
+    /// each NIC.
+    pub fn routes(&self, balancing: Balancing) -> Option<Vec<Route>> {
+        let Self { paths, endpoints, .. } = self;
+        match balancing {
+            Balancing::Ecmp | Balancing::Flowlet { .. } | Balancing::Spray => Some(rows(paths, &paths.candidates)),
+            Balancing::Wcmp => Some(rows(paths, self.weighted())),
+            Balancing::Source { paths: None } => Some(rows(paths, self.even())),
+            Balancing::Adaptive => {
+                let mut routes = rows(paths, &paths.candidates);
+                routes.iter_mut().for_each(|route| route.weight = self.graph.rate[route.link as usize]);
+                Some(routes)
+            }
+            Balancing::Pinned => Some(self.pinned.routes(paths, endpoints)),
+            Balancing::Source { paths: Some(_) } => None,
+        }
     }
 
     pub(super) fn sprayed(&self) -> &Spread {
