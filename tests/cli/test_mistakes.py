@@ -16,6 +16,16 @@ WRONG = {
     "unknown entry": (STUDY.replace("switch: sn5600", "swich: sn5600"), "did you mean 'switch'?"),
     "unknown shape": (STUDY.replace("shape: leaf-spine", "shape: leaf-spin"), "did you mean 'leaf-spine'?"),
     "too few ports": (STUDY.replace("servers: 4", "servers: 128"), "cannot be built"),
+    "an algorithm that switches cannot carry out": (
+        STUDY.replace("all-reduce, bytes", "all-reduce, algorithm: sharp, bytes"),
+        "operation 'gradients' by sharp needs switches that add up",
+    ),
+    "an algorithm that NVLink cannot carry out": (
+        STUDY.replace("hgx-h100", "hgx-a100")
+        .replace("400 Gb/s", "200 Gb/s")
+        .replace("all-reduce, bytes", "all-reduce, algorithm: nvls, bytes"),
+        "needs an NVLink switch that adds up (nvlink_sharp in the catalogue), which a100-sxm-80gb does not have",
+    ),
     "a shape that cannot be built": (STUDY.replace("servers_per_unit: 1", "servers_per_unit: 64"), "cannot be built"),
 }
 

@@ -10,11 +10,13 @@ from tests.reference import (
     Paths,
     completions,
     direct,
+    double_tree,
     max_min,
     pair_traffic,
     queue_pair_shares,
     rail_ring,
     ring_traffic,
+    tree_traffic,
 )
 from tests.reference.traffic import link_bytes
 
@@ -102,6 +104,17 @@ def test_a_scattered_rail_ring_ends_when_the_reference_says(rails, seed):
     crossing = paths.ecmp(edges, queue_pair_shares(edges.bytes, 4, MESSAGE_BYTES), seed)
     expected = completions(ring_traffic(edges, crossing), paths.capacity).max()
     found, _ = group_times(network, gpus, "all-reduce", "rail-ring", size, seed, groups=[np.arange(128)], channels=16)
+    assert found[0] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("servers", [2, 5, 8, 16])
+def test_a_scattered_double_tree_ends_when_the_reference_says(rails, servers):
+    network, paths = rails
+    gpus, size = scattered(network.fabric, servers)[: 8 * servers], 8e9
+    edges, tree_of = double_tree(gpus.reshape(-1, 8).astype(np.int64), size, 16)
+    crossing = paths.ecmp(edges, queue_pair_shares(edges.bytes, 4, MESSAGE_BYTES), 3)
+    expected = completions(tree_traffic(edges, tree_of, crossing), paths.capacity).max()
+    found, _ = group_times(network, gpus, "all-reduce", "tree", size, 3, groups=[np.arange(8 * servers)], channels=16)
     assert found[0] == pytest.approx(expected, rel=1e-6)
 
 

@@ -8,9 +8,9 @@ It starts from a fabric's tables and shares no code with `eastwest.engine`:
     seconds = completions(traffic, paths.capacity).max()             # max-min rates, one completion after another
 """
 
-from tests.reference.collectives import Edges, direct, queue_pair_shares, rail_ring
+from tests.reference.collectives import Edges, direct, double_tree, queue_pair_shares, rail_ring
 from tests.reference.paths import Crossing, Paths
-from tests.reference.traffic import Traffic, pair_traffic, ring_traffic
+from tests.reference.traffic import Traffic, pair_traffic, ring_traffic, tree_traffic
 from tests.reference.water_filling import completions, max_min
 
 __all__ = [
@@ -20,9 +20,11 @@ __all__ = [
     "Traffic",
     "completions",
     "direct",
+    "double_tree",
     "max_min",
     "pair_traffic",
     "queue_pair_shares",
     "rail_ring",
     "ring_traffic",
+    "tree_traffic",
 ]

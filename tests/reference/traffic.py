@@ -31,6 +31,19 @@ def ring_traffic(edges: Edges, crossing: Crossing) -> Traffic:
     return _traffic(edges.channel[crossing.edge], edges, crossing, latency_s)
 
 
+def tree_traffic(edges: Edges, tree_of: Integers, crossing: Crossing) -> Traffic:
+    """A tree of a channel is one demand; its latency is that of its longest way up and that of its longest way down."""
+    latency_s = np.zeros(tree_of.max() + 1)
+    for tree in range(len(latency_s)):
+        for way in np.split(np.flatnonzero(tree_of == tree), 2):
+            arrival: dict[int, float] = {}
+            for edge in way:
+                start, end = edges.sender[edge], edges.receiver[edge]
+                arrival[end] = max(arrival.get(end, 0.0), arrival.get(start, 0.0) + crossing.latency_s[edge])
+            latency_s[tree] += max(arrival.values())
+    return _traffic(tree_of[crossing.edge], edges, crossing, latency_s)
+
+
 def pair_traffic(edges: Edges, crossing: Crossing) -> Traffic:
     """Every connection is a demand of its own."""
     return _traffic(crossing.edge, edges, crossing, crossing.latency_s)
