@@ -107,7 +107,7 @@ def test_no_bisection_is_made_up(tmp_path):
         (
             "{ ends: [leaf-a, top], count: 65 }",
             9,
-            "the cable leaf-a - top cannot end at leaf-a: none of its 64 ports is free",
+            "the cable leaf-a - top cannot end at top: none of its 64 ports is free",
         ),
         (
             "{ ends: [left, top], rate: 800 Gb/s }",
@@ -119,6 +119,11 @@ def test_no_bisection_is_made_up(tmp_path):
             9,
             "cannot end at leaf-a: sn5400 does not run ports at 800 Gb/s; it runs",
         ),
+        (
+            "{ ends: [left/nic-0, leaf-b/2], rate: 200 Gb/s }",
+            9,
+            "cannot end at leaf-b: the cage of its port 2 runs at 400 Gb/s, not at 200 Gb/s: ports of a cage",
+        ),
         ("[top/1, top/2]", 9, "the cable top/1 - top/2 ends twice at top"),
         ("[left, right]", 9, "the cable left - right joins two servers: one end must be a switch"),
         ("[left/port-3, top]", 9, "cannot end at 'left/port-3': an end of a server is like left/nic-3"),
@@ -127,9 +132,10 @@ def test_no_bisection_is_made_up(tmp_path):
     ],
 )
 def test_a_cable_that_cannot_be_is_refused_with_its_ends_and_line(tmp_path, line, found, told):
-    head = "nodes:\n  left: server\n  right: server\n  leaf-a: sn5400\n  top: sn5400\n"
+    leaf_b = "leaf-b: { device: sn5600, breakout: 2 }"
+    head = f"nodes: {{ left: server, right: server, leaf-a: sn5400, top: sn5400, {leaf_b} }}\n\n\n\n"
     joined = "cables:\n  - [right/nic-7, leaf-a/40]\n"
-    links = "  - [leaf-a/60, top/60]\n"
+    links = "  - [leaf-a/60, top/60]\n  - [leaf-b/3, top/61]\n"
     tail = "  - [left/nic-7, top/40]\n" if "left, top" not in line else ""
     text = f"{head}{joined}{links}  - {line}\n{tail}"
     said = mistakes(tmp_path, text)
@@ -156,6 +162,13 @@ def test_a_cable_that_cannot_be_is_refused_with_its_ends_and_line(tmp_path, line
 )
 def test_a_node_that_cannot_be_is_refused_with_its_line(tmp_path, old, new, told):
     assert told in mistakes(tmp_path, GOOD.replace(old, new, 1))
+
+
+def test_a_server_that_no_cable_reaches_is_refused_unless_nvlink_does(tmp_path):
+    text = "nodes: { left: server, right: server, leaf: sn5400 }\ncables: [[left, leaf]]\n"
+    assert "net.yaml:1:1: no cable leads from left to right" in mistakes(tmp_path, text)
+    trays = replace(CATALOG.server("hgx-h100"), nvlink_domain_servers=2)
+    assert faults(build(plan(tmp_path, text, server=trays))) == []
 
 
 def test_a_network_without_a_cable_to_a_server_is_refused(tmp_path):

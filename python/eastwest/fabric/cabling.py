@@ -88,11 +88,8 @@ def _between_switches(plan: FabricPlan, cables: Cables, low: _Taken, high: _Take
     details = cables.details
     if details is not None:
         port_a, port_b = low.placed.first_port[a] + details.ports[0], high.placed.first_port[b] + details.ports[1]
-    elif low is high:
-        # Both ends of a cable within a tier face across: cable by cable, so that each switch's follow one another.
-        port_a, port_b = low.next_up(np.stack([a, b], axis=1).reshape(-1)).reshape(-1, 2).T
-    else:
-        port_a, port_b = low.next_up(a), high.next_down(b)
+    else:  # within a tier, both ends face across
+        port_a, port_b = low.next_up(a), high.next_up(b) if low is high else high.next_down(b)
     return Cabled(
         tiers=cables.tiers,
         below=cables.lower,
