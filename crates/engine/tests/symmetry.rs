@@ -306,3 +306,15 @@ fn a_timeline_tells_every_group_of_a_class() {
     // A ring's eight edges carry 7/8 of the buffer each.
     assert!(timeline.transfers.iter().all(|transfer| (transfer.bytes - 7.0 * 8e6).abs() < 1.0));
 }
+
+#[test]
+fn where_all_ranks_differ_every_transfer_is_computed() {
+    let network = rails(1);
+    let topology = Topology::new(network.graph.clone()).unwrap();
+    let op = over(1, vec![(0..256).collect()], collective(Kind::AllToAll, Algorithm::Direct, 1e8, 1), &[]);
+    let slowdown = (0..256).map(|rank| 1.0 + f64::from(rank) / 256.0).collect();
+    let program = Program { mix: Mix { slowdown, ..Mix::default() }, ..program(&network.gpus, vec![op]) };
+    let [found, full] = [run, run_in_full].map(|run| run(&topology, &program, &options(Balancing::Spray), 0).unwrap());
+    assert_same(&found, &full);
+    assert_eq!(found.rounds, full.rounds);
+}

@@ -96,7 +96,7 @@ impl Symmetry {
                 return Ok(None);
             }
         }
-        drawing.classes(program, &streams, first_stream).map(Some)
+        drawing.classes(program, &streams, first_stream)
     }
 
     /// Classes of an operation's groups or pairs and what they put on the network; none for one that is like another.
@@ -229,8 +229,8 @@ impl<'r> Drawing<'r> {
         Ok(all)
     }
 
-    /// Finds the classes and what stands for them.
-    fn classes(self, program: &Program, streams: &Demands, first_stream: u32) -> Result<Symmetry> {
+    /// Finds the classes and what stands for them, if there is room for that.
+    fn classes(self, program: &Program, streams: &Demands, first_stream: u32) -> Result<Option<Symmetry>> {
         let Self { lowering, ground, web, tasks, .. } = self;
         let colours = web.colours();
         let rank_class = numbered((0..program.gpu.len() as u32).map(|rank| colours.of(ground.rank_vertex(rank))));
@@ -248,8 +248,11 @@ impl<'r> Drawing<'r> {
             operations.insert(op, Parts { class_of, phases });
         }
         let background = Arc::new(quotient.background(streams, first_stream));
+        if !quotient.has_room() {
+            return Ok(None);
+        }
         let (stand_in, alike) = (quotient.stand_in, quotient.alike);
-        Ok(Symmetry { rank_class, operations, background, stand_in, alike })
+        Ok(Some(Symmetry { rank_class, operations, background, stand_in, alike }))
     }
 }
 

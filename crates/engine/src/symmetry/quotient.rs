@@ -12,6 +12,9 @@ use crate::demand::Demands;
 use crate::lower::{Lowering, Phase};
 use crate::program::{Collective, Work};
 
+/// Most entries that demands of classes may have: the solver takes some 60 bytes for each, 4 GB.
+const MOST_ENTRIES: usize = 60_000_000;
+
 /// Makes the demands of classes.
 pub(super) struct Quotient<'a, 'r> {
     ground: &'a Ground<'r>,
@@ -24,6 +27,8 @@ pub(super) struct Quotient<'a, 'r> {
     load: Vec<f64>,
     loaded: Vec<u32>,
     entries: Vec<(u32, f64)>,
+    /// Entries of all demands so far.
+    made: usize,
 }
 
 impl<'a, 'r> Quotient<'a, 'r> {
@@ -40,7 +45,13 @@ impl<'a, 'r> Quotient<'a, 'r> {
             load: vec![0.0; resources as usize],
             loaded: Vec::new(),
             entries: Vec::new(),
+            made: 0,
         }
+    }
+
+    /// Whether there is memory for more.
+    pub fn has_room(&self) -> bool {
+        self.made <= MOST_ENTRIES
     }
 
     /// What the class of a task, of `members` tasks, puts on the network; the task is a part of some work.
@@ -95,6 +106,7 @@ impl<'a, 'r> Quotient<'a, 'r> {
             let load = std::mem::take(&mut self.load[resource as usize]);
             self.entries.push((resource, load * members / f64::from(self.alike[resource as usize])));
         }
+        self.made += self.entries.len();
         to.push(&self.entries, from.weight[demand], from.cap[demand], from.work[demand], from.latency[demand]);
     }
 
@@ -154,7 +166,7 @@ impl Pairs<'_, '_, '_> {
         Ok(())
     }
 
-    /// Pairs over trunks, for the first trunk of each class.
+    /// Pairs over trunks, for the first trunk of each class, as long as there is room.
     fn far(&mut self) -> Result<()> {
         let colours = self.quotient.colours;
         let mut known = HashMap::new();
@@ -170,6 +182,9 @@ impl Pairs<'_, '_, '_> {
         }
         let servers = self.servers();
         for (from, to, vertex) in firsts {
+            if !self.quotient.has_room() {
+                break;
+            }
             let alike = f64::from(colours.alike(vertex));
             for ((from, to), count) in self.far_classes(from, to, &near[&(from, to)]) {
                 let members = alike * count as f64;
