@@ -18,13 +18,17 @@ pub(super) struct Ground<'r> {
 const TOLD: u64 = !0xFFFF;
 
 impl<'r> Ground<'r> {
-    /// Finds the ranks' places.
+    /// Finds the ranks' places, and their ways out and neighbourhoods where there are exchanges to take together.
     ///
     /// # Errors
     /// [`crate::Error::Graph`] where a rank is on no GPU.
-    pub fn new(router: &'r Router<'r>, gpu: &'r [u32]) -> Result<Self> {
-        let exits = gpu.iter().map(|&gpu| router.exit(gpu)).collect::<Result<_>>()?;
-        Ok(Self { router, gpu, neighbourhood: neighbourhoods(router.topology().graph()), exits })
+    pub fn new(router: &'r Router<'r>, gpu: &'r [u32], has_exchanges: bool) -> Result<Self> {
+        let (mut exits, mut neighbourhood) = (Vec::new(), Vec::new());
+        if has_exchanges {
+            exits = gpu.iter().map(|&gpu| router.exit(gpu)).collect::<Result<_>>()?;
+            neighbourhood = neighbourhoods(router.topology().graph());
+        }
+        Ok(Self { router, gpu, neighbourhood, exits })
     }
 
     /// Adds the vertices of resources and ranks to an empty web, and joins each rank to the resources of its way out.
@@ -34,7 +38,8 @@ impl<'r> Ground<'r> {
         for resource in 0..resources.len() as u32 {
             web.vertex(digest([1].into_iter().chain(resources.likeness(resource))));
         }
-        for (exit, &seed) in self.exits.iter().zip(seeds) {
+        for (rank, &seed) in (0..).zip(seeds) {
+            let exit = self.exit(rank);
             let rank = web.vertex(digest([2, seed]));
             for &(link, part) in exit.iter().flat_map(|exit| &exit.links) {
                 web.join(rank, resources.of_link(link), digest([2, part]));
@@ -49,7 +54,7 @@ impl<'r> Ground<'r> {
 
     /// A rank's way out.
     pub fn exit(&self, rank: u32) -> Option<&Exit> {
-        self.exits[rank as usize].as_ref()
+        self.exits.get(rank as usize)?.as_ref()
     }
 
     /// NVLink domain and place there of a rank's GPU.

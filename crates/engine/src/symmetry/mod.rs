@@ -81,7 +81,7 @@ impl Symmetry {
         if !router.sprays() {
             return Ok(None);
         }
-        let ground = Ground::new(router, &program.gpu)?;
+        let ground = Ground::new(router, &program.gpu, program.ops.iter().any(|op| exchanges(&op.work)))?;
         let mut drawing = Drawing {
             lowering: Lowering::new(router, &program.gpu),
             ground,
@@ -254,6 +254,12 @@ impl<'r> Drawing<'r> {
         let (stand_in, alike) = (quotient.stand_in, quotient.alike);
         Ok(Some(Symmetry { rank_class, operations, background, stand_in, alike }))
     }
+}
+
+/// Whether an operation has groups whose pairs can be taken together.
+fn exchanges(work: &Work) -> bool {
+    let Work::Collective { groups, collective } = work else { return false };
+    groups.iter().any(|group| Uniform::of(collective, group.len()).is_some())
 }
 
 /// What sets ranks apart but for where they are and what groups they are in: their own slowdown, and computing.
