@@ -123,7 +123,8 @@ fn groups(rng: &mut TestRng, ranks: u32) -> Vec<Vec<u32>> {
 
 fn any_collective(rng: &mut TestRng, groups: &[Vec<u32>]) -> Collective {
     use Algorithm::{
-        Bruck, Direct, HalvingDoubling, HierarchicalPipelined, HierarchicalStaged, Pxn, RailRing, Ring, Tree,
+        Bruck, Direct, HalvingDoubling, HierarchicalPipelined, HierarchicalStaged, Nvls, NvlsSharp, NvlsTree, Pxn,
+        RailRing, Ring, Sharp, Tree,
     };
     use Kind::{AllGather, AllReduce, AllToAll, Broadcast, Reduce, ReduceScatter};
     let bytes = [1e6, 3e6, 1e7][rng.random_range(0..3)];
@@ -136,7 +137,20 @@ fn any_collective(rng: &mut TestRng, groups: &[Vec<u32>]) -> Collective {
         return exchange;
     }
     let kind = [AllReduce, AllGather, ReduceScatter, Broadcast, Reduce][rng.random_range(0..5)];
-    let algorithms = [Ring, RailRing, Direct, HierarchicalStaged, HierarchicalPipelined, Tree, HalvingDoubling, Bruck];
+    let algorithms = [
+        Ring,
+        RailRing,
+        Direct,
+        HierarchicalStaged,
+        HierarchicalPipelined,
+        Tree,
+        HalvingDoubling,
+        Nvls,
+        NvlsTree,
+        Sharp,
+        NvlsSharp,
+        Bruck,
+    ];
     let algorithm = algorithms[rng.random_range(0..algorithms.len())];
     let mut found = collective(kind, algorithm, bytes, rng.random_range(1..4));
     if rng.random_range(0..3) == 0 {
@@ -210,7 +224,8 @@ proptest! {
         }
         let ops = operations(&mut rng, gpus.len() as u32);
         let fidelity = [Fidelity::Fluid, Fidelity::Ideal][rng.random_range(0..2)];
-        let balancing = [Balancing::Spray, Balancing::Adaptive][rng.random_range(0..2)];
+        let balancings = [Balancing::Spray, Balancing::Adaptive, Balancing::Source { paths: None }];
+        let balancing = balancings[rng.random_range(0..3)];
         let mix = mix(&mut rng, &gpus, ops.len() as u32);
         let mixed = Program { overlap_slowdown: 1.25, mix, ..program(&gpus, ops) };
         check(&plan, &mixed, &RunOptions { fidelity, ..options(balancing) });
