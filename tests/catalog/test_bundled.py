@@ -228,5 +228,5 @@ def test_entries_are_complete(kind, name):
         CATALOG, {"gpus": "gpu", "nics": "nic", "switches": "switch", "servers": "server", "links": "link_layer"}[kind]
     )(name)
     assert is_dataclass(part)
-    optional = ("host_cores_saved", "ethernet_port_bps", "nvlink_sharp")
+    optional = ("host_cores_saved", "ethernet_port_bps", "nvlink_sharp", "architecture")
     assert None not in [getattr(part, field.name) for field in fields(part) if field.name not in optional]

@@ -177,7 +177,7 @@ def test_a_workload_says_on_which_of_several_clusters_it_was_measured(mistakes):
         ({"name": "b", "collective": "all-reduce"}, "operation 'b' lacks its bytes"),
         (
             {"name": "b", "collective": "all-to-all", "bytes": "1 MB", "algorithm": "ring"},
-            "ring is no algorithm for all-to-all (expected one of: bruck, direct, pxn)",
+            "ring is no algorithm for all-to-all (expected one of: bruck, direct, pxn, auto)",
         ),
         (
             {"name": "b", "collective": "all-reduce", "bytes": "1 MB", "algorithm": "pxn"},

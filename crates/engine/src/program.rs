@@ -164,7 +164,8 @@ pub struct Collective {
 /// What a collective library's protocol adds to what the network itself takes.
 ///
 /// A strand of a collective takes `base_s`, and for each hop after another `intra_s` inside a server or `inter_s` between
-/// servers, on top of the latency of the hop's path.
+/// servers, on top of the latency of the hop's path. These two are below zero where what a hop takes in all is less than
+/// the path as the network has it; a hop never takes less than nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overheads {
     /// Once a collective, seconds.

@@ -168,6 +168,23 @@ fn a_tree_has_the_overheads_of_its_depth_twice() {
 }
 
 #[test]
+fn a_hop_may_take_less_than_its_path_but_not_less_than_nothing() {
+    let network = network(1, 4);
+    let latency = |algorithm, intra_s| {
+        let overheads = Overheads { base_s: 1e-3, intra_s, ..Overheads::NONE };
+        let what = Collective { overheads, ..collective(AllReduce, algorithm, 1e6, 1) };
+        lowered(&network, &what, &[0, 1, 2, 3]).unwrap()[0].demands.latency[0]
+    };
+    // A path of two NVLink hops; a third of it is left, six times in a row.
+    let path_s = (2 * NVLINK_PS) as f64 * 1e-12;
+    for algorithm in [Ring, Tree] {
+        let left = latency(algorithm, -path_s * 2.0 / 3.0) - 1_000_000_000;
+        assert!(left.abs_diff(6 * 2 * NVLINK_PS / 3) <= 6, "{left}");
+        assert_eq!(latency(algorithm, -path_s * 2.0), 1_000_000_000);
+    }
+}
+
+#[test]
 fn overheads_count_each_phase_but_the_base_once() {
     let added = |algorithm| added(3, 2, &collective(AllReduce, algorithm, 1e6, 1));
     assert_eq!(added(HierarchicalStaged), 1000 + 1 + 4 * 10 + 1, "gather inside, a ring of three, share inside");
@@ -194,7 +211,8 @@ fn overheads_that_make_no_sense_are_refused() {
     let network = network(2, 1);
     let refused =
         |overheads| cause(lowered(&network, &Collective { overheads, ..collective(AllReduce, Ring, 1e6, 1) }, &[0, 1]));
-    assert!(refused(Overheads { inter_s: -1.0, ..COSTS }).contains("hop between servers takes -1 seconds"));
+    assert!(refused(Overheads { inter_s: f64::NAN, ..COSTS }).contains("hop between servers takes NaN seconds"));
+    assert!(refused(Overheads { base_s: -1.0, ..COSTS }).contains("base takes -1 seconds"));
     assert!(refused(Overheads { base_s: f64::NAN, ..COSTS }).contains("base takes NaN seconds"));
     assert!(refused(Overheads { wire: 0.5, ..COSTS }).contains("0.5 bytes on the wire"));
     let what = Collective { nvlink_sharp: 0.0, ..collective(AllReduce, Ring, 1e6, 1) };

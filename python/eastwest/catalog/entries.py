@@ -13,6 +13,7 @@ SPRAYING: tuple[Technology, ...] = ("ultra-ethernet", "mrc")
 """Transports made to be sprayed: their NICs place packets out of order and send again only what was lost."""
 Retransmission = Literal["go-back-n", "selective-repeat"]
 Joined = Literal["switch", "mesh"]
+Architecture = Literal["ampere", "hopper", "blackwell"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Gpu:
     NVLink, and from GPU to NIC over PCIe. `joined` says whether scale-up links end at a switch, so that any one peer
     can have the whole rate, or each at one peer (a mesh), so that only all peers together can. `nvlink_sharp` is the
     part of the rate that collectives reach where that switch adds up and copies on the way; None where it cannot.
+    `architecture` is the one by which NCCL's tuning knows it; None where NCCL does not run.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Gpu:
     power_w: float
     joined: Joined = "switch"
     nvlink_sharp: float | None = None
+    architecture: Architecture | None = None
 
 
 @dataclass(frozen=True)

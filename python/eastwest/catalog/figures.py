@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from eastwest import units
-from eastwest.catalog.entries import Joined, Retransmission, Technology
+from eastwest.catalog.entries import Architecture, Joined, Retransmission, Technology
 
 Reader = Callable[[Any], Any]
 
@@ -98,6 +98,7 @@ FIGURES: dict[str, dict[str, Figure]] = {
         "power": Figure("power_w", units.parse_power),
         "nvlink_sharp": Figure("nvlink_sharp", _fraction),
         "joined": Figure("joined", _word(*get_args(Joined))),
+        "architecture": Figure("architecture", _word(*get_args(Architecture))),
     },
     "nics": {
         "technologies": Figure("technologies", _list_of(_technology)),

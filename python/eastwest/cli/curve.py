@@ -17,11 +17,12 @@ def run(
     study: Annotated[str, typer.Argument(help="A study file, or the name of a bundled study.")],
     fabric: Annotated[str, typer.Option("--fabric", "-f", help="Name of the fabric in the study.")],
     collective: Annotated[str, typer.Option("--collective", "-c", help="all-reduce, all-to-all, ...")] = "all-reduce",
-    algorithm: Annotated[str | None, typer.Option(help="The collective's usual one where left out.")] = None,
+    algorithm: Annotated[
+        str | None, typer.Option(help="The collective's usual one where left out; auto: what NCCL would choose.")
+    ] = None,
+    protocol: Annotated[str | None, typer.Option(help="ll, ll128, simple or auto; NCCL's costs with it.")] = None,
     gpus: Annotated[int | None, typer.Option(help="The first so many GPUs; all where left out.")] = None,
-    sizes: Annotated[
-        str, typer.Option(metavar="FROM..TO", help="Sizes, doubled from one to the other.")
-    ] = "1KiB..16GiB",
+    sizes: Annotated[str, typer.Option(metavar="FROM..TO", help="Sizes, doubled from one to the other.")] = "8B..16GiB",
     where: Annotated[
         str, typer.Option(metavar="CONDITIONS", help="Choose one where the fabric is swept.", show_default=False)
     ] = "",
@@ -39,7 +40,7 @@ def run(
     from eastwest.cli import spans
 
     given, over = specification.load(study), spans.sizes("--sizes", sizes)
-    found = studies.curve(given, fabric, collective, over, algorithm, gpus, where)
+    found = studies.curve(given, fabric, collective, over, algorithm, gpus, where, protocol)
     if as_json:
         json.dump(asdict(found), sys.stdout, indent=2)
         sys.stdout.write("\n")

@@ -89,6 +89,8 @@ def _native(operation: Operation, after: list[int], queues: dict[str, int], redu
         return NativeOp(after, queue=0, work="compute", seconds=operation.seconds, ranks=ranks)
     queue = queues.setdefault(operation.queue, len(queues) + 1)
     if isinstance(operation, Collective):
+        if operation.tuning is not None and not operation.tuning.is_done:
+            raise ValueError(f"operation '{operation.name}' leaves to NCCL what is not chosen yet: see workload.nccl")
         if operation.channels < 1:
             raise ValueError(f"operation '{operation.name}' has {operation.channels} channels, not 1 or more")
         return NativeOp(

@@ -60,8 +60,9 @@ def scaling_table(scaling: Scaling) -> RenderableType:
 def curve_table(curve: Curve) -> RenderableType:
     """Give a collective over message sizes, in nccl-tests' columns."""
     table = _table(
-        ("size", "right"), ("time\nus", "right"), ("algbw\nGB/s", "right"), ("busbw\nGB/s", "right"), ("", "left")
-    )
+        ("size", "right"), ("time\nus", "right"), ("algbw\nGB/s", "right"), ("busbw\nGB/s", "right"), ("", "left"),
+        *([("algorithm\nand protocol", "left")] if curve.chooses else []),
+    )  # fmt: skip
     most = max(point.busbw for point in curve.points)
     for point in curve.points:
         table.add_row(
@@ -70,6 +71,7 @@ def curve_table(curve: Curve) -> RenderableType:
             f"{point.algbw / 1e9:.2f}",
             f"{point.busbw / 1e9:.2f}",
             "▇" * round(_BAR * point.busbw / most),
+            *([" ".join(filter(None, (point.algorithm, point.protocol)))] if curve.chooses else []),
         )
     half = next(point for point in curve.points if point.busbw >= most / 2)
     title = f"{curve.collective} ({curve.algorithm}) among {curve.gpus:,} GPUs on {curve.fabric}, {curve.placement}"

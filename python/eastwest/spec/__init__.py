@@ -11,6 +11,7 @@ from eastwest.spec.schema import json_schema
 from eastwest.spec.start import starting_file, write_starting_file
 from eastwest.spec.study import Prices, Study, StudyError
 from eastwest.spec.sweep import MOST_COMBINATIONS
+from eastwest.spec.tuning import Nccl
 from eastwest.spec.workloads import (
     Collective,
     CollectiveOperation,
@@ -38,6 +39,7 @@ __all__ = [
     "Mix",
     "MixBackground",
     "MixJob",
+    "Nccl",
     "Operations",
     "Parameter",
     "Placement",

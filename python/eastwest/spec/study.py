@@ -16,6 +16,7 @@ from eastwest.spec.fabrics import Cluster, Fabric
 from eastwest.spec.mixes import Mix
 from eastwest.spec.parameters import Columns, Parameter
 from eastwest.spec.sweep import SECTIONS, Sweep, Variant
+from eastwest.spec.tuning import Nccl
 from eastwest.spec.values import Entry, Name, Price
 from eastwest.spec.workloads import Measured, Placement, PlacementWord, Workload
 
@@ -98,6 +99,8 @@ class Study(Settings):
     """Jobs by name."""
     mixes: dict[Name, Mix] = Field(default_factory=dict)
     """Several jobs at once on one cluster, by name."""
+    nccl: Nccl = Nccl()
+    """Which NCCL chooses what collectives leave open with algorithm: auto or a protocol."""
     placements: Annotated[tuple[PlacementWord, ...], Field(min_length=1)] = (Placement(kind="packed"),)
     """Where ranks run; each is tried."""
 

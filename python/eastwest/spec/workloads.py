@@ -11,6 +11,7 @@ from pydantic_core.core_schema import ValidationInfo
 
 from eastwest import fabric
 from eastwest.document import name_of, nearest
+from eastwest.spec.tuning import AlgorithmWord, ProtocolWord, check, tuning
 from eastwest.spec.values import (
     ClusterName,
     Count,
@@ -26,7 +27,7 @@ from eastwest.spec.values import (
     TimeOrZero,
     refuse,
 )
-from eastwest.workload import KINDS, Algorithm, Carries, CollectiveKind, Side
+from eastwest.workload import Algorithm, Carries, CollectiveKind, Side, Tuning
 
 RING_CHANNELS = 16
 """Channels of a ring where left out: two a NIC in a server of eight, as NCCL finds on such servers."""
@@ -135,38 +136,52 @@ def default_channels(algorithm: Algorithm) -> int:
     return RING_CHANNELS if algorithm in ("ring", "rail-ring", "tree") else 1
 
 
-def _check_algorithm(kind: CollectiveKind, algorithm: Algorithm | None) -> None:
-    if algorithm is not None and kind not in KINDS[algorithm]:
-        fitting = tuple(word for word, kinds in KINDS.items() if kind in kinds)
-        raise refuse(f"{algorithm} is no algorithm for {kind}", fitting, at="algorithm")
+class Carrying(Entry):
+    """How a collective is carried out, and among whom."""
+
+    algorithm: AlgorithmWord | None = None
+    """Who sends what to whom; direct for an all-to-all and rail-ring for the others where left out; auto: NCCL's."""
+    protocol: ProtocolWord | None = None
+    """NCCL's protocol, with what it costs: ll, ll128 or simple; auto: the one that NCCL would choose."""
+    channels: Count | None = None
+    """Parallel channels; 16 for rings and trees, 1 for the others, where left out; NCCL's where it chooses."""
+    group: GroupWord = ALL
+    """Ranks that take part in one."""
+
+    def algorithm_of(self, kind: CollectiveKind) -> Algorithm:
+        """The algorithm, chosen by the kind where the study leaves it out, or to NCCL."""
+        return default_algorithm(kind) if self.algorithm is None or self.algorithm == "auto" else self.algorithm
+
+    def tuning_of(self, kind: CollectiveKind) -> Tuning | None:
+        """What is left to NCCL; None where nothing is."""
+        return tuning(self.algorithm, self.protocol, self.channels, self.algorithm_of(kind))
 
 
-class Collective(Entry):
+class Collective(Carrying):
     """A collective whose size is solved for."""
 
     kind: CollectiveKind
     """What the ranks end up with."""
-    algorithm: Algorithm | None = None
-    """Who sends what to whom; direct for an all-to-all and rail-ring for the others where left out."""
-    channels: Count | None = None
-    """Parallel channels; 16 for rings and trees, 1 for the others, where left out."""
-    group: GroupWord = ALL
-    """Ranks that take part in one."""
 
     @model_validator(mode="after")
     def _fits(self) -> Collective:
-        _check_algorithm(self.kind, self.algorithm)
+        check(self.kind, self.algorithm, self.protocol)
         return self
 
     @property
     def resolved_algorithm(self) -> Algorithm:
         """The algorithm, chosen by the kind where the study leaves it out."""
-        return self.algorithm or default_algorithm(self.kind)
+        return self.algorithm_of(self.kind)
 
     @property
     def resolved_channels(self) -> int:
         """The channels, chosen by the algorithm where the study leaves them out."""
         return self.channels or default_channels(self.resolved_algorithm)
+
+    @property
+    def tuning(self) -> Tuning | None:
+        """What is left to NCCL."""
+        return self.tuning_of(self.kind)
 
 
 class MeasuredOn(Entry):
@@ -277,7 +292,7 @@ class Skew(Entry):
     """receivers: popular ranks receive most, as in a dispatch; senders: they send most, as in the way back."""
 
 
-class CollectiveOperation(Entry):
+class CollectiveOperation(Carrying):
     """Groups of ranks run a collective."""
 
     name: Name
@@ -289,12 +304,6 @@ class CollectiveOperation(Entry):
     """For an uneven all-to-all, in place of bytes."""
     skew: Skew | None = None
     """For an all-to-all of which some ranks get more than others."""
-    algorithm: Algorithm | None = None
-    """Who sends what to whom; direct for an all-to-all and rail-ring for the others where left out."""
-    channels: Count | None = None
-    """Parallel channels; 16 for rings and trees, 1 for the others, where left out."""
-    group: GroupWord = ALL
-    """Ranks that take part in one."""
     root: Annotated[int, Strict(), Field(ge=0)] = 0
     """For a broadcast or a reduce: which rank of the group it comes from or ends at."""
     carries: Carries | None = None
@@ -306,7 +315,7 @@ class CollectiveOperation(Entry):
 
     @model_validator(mode="after")
     def _fits(self) -> CollectiveOperation:
-        _check_algorithm(self.collective, self.algorithm)
+        check(self.collective, self.algorithm, self.protocol)
         if self.matrix is None and self.bytes is None:
             raise refuse(f"operation {self.name!r} lacks its bytes")
         if self.matrix is not None:
@@ -330,12 +339,17 @@ class CollectiveOperation(Entry):
     @property
     def resolved_algorithm(self) -> Algorithm:
         """The algorithm, chosen by the kind where the study leaves it out."""
-        return self.algorithm or default_algorithm(self.collective)
+        return self.algorithm_of(self.collective)
 
     @property
     def resolved_channels(self) -> int:
         """The channels, chosen by the algorithm where the study leaves them out."""
         return self.channels or default_channels(self.resolved_algorithm)
+
+    @property
+    def tuning(self) -> Tuning | None:
+        """What is left to NCCL."""
+        return self.tuning_of(self.collective)
 
 
 Rank = Annotated[int, Strict(), Field(ge=0)]

@@ -47,7 +47,8 @@ def _key(each: Combination, runs: Runs, *, is_whole: bool = False) -> tuple[obje
 def _step_before_s(each: Combination, runs: Runs) -> float:
     study = each.study
     network = runs.network(study, each.fabric, each.cluster, is_whole=True)
-    step, gpus = runs.step(study, each.workload, study.gpus(each.cluster)), runs.gpus(network, each.placement)
+    gpus = runs.gpus(network, each.placement)
+    step = runs.step(study, each.workload, network, gpus)
     carriage = fabrics.carriage(study, each.fabric)
     run = runs.simulate(study, each.workload, network, step, gpus, carriage, study.fidelity)
     return float(np.median(run.step_s))
@@ -59,7 +60,8 @@ def outage(each: Combination, runs: Runs) -> Outage | None:
     if not (failed := fabrics.failures(study, each.fabric)):
         return None
     network = runs.network(study, each.fabric, each.cluster, is_whole=True)
-    step, gpus = runs.step(study, each.workload, study.gpus(each.cluster)), runs.gpus(network, each.placement)
+    gpus = runs.gpus(network, each.placement)
+    step = runs.step(study, each.workload, network, gpus)
     is_cable_down = damage(network.fabric, failed).is_down
     if not is_cable_down.any() or _connections(step) > MOST_FOLLOWED:
         return None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from eastwest.spec import Study
-from eastwest.study import case, fabrics, failures, mixes, notes, selection, timeline
+from eastwest.study import case, fabrics, failures, mixes, notes, selection, timeline, tuning
 from eastwest.study.case import Case, Price
 from eastwest.study.result import FabricFacts, JobRow, Row, Stopped, StudyResult
 from eastwest.study.runs import CutOffError, Runs
@@ -84,7 +84,11 @@ def run(
         seeds=tuple(range(max(each.study.seeds for each in cases))),
         wall_s=time.perf_counter() - began,
         engine_s=runs.engine_s,
-        notes=(*notes.sentences(study, rows, remarks, runs.sizes), *failures.sentences(rows)),
+        notes=(
+            *notes.sentences(study, rows, remarks, runs.sizes),
+            *notes.choices([*rows, *jobs], study),
+            *failures.sentences(rows),
+        ),
         sources=notes.sources(study),
         tolerance=max(each.study.tolerance for each in cases),
         description=study.description or "",
@@ -97,11 +101,9 @@ def run(
 def _case(each: Combination, runs: Runs) -> tuple[Row, notes.Remark, Callable[[], Timeline]]:
     """One combination, run in the study's fidelity and as the bound; and what records its timeline."""
     study, here = each.study, Case(each.fabric, each.cluster, each.workload, str(each.placement), each.study.fidelity)
-    network, step = (
-        runs.network(study, each.fabric, each.cluster),
-        runs.step(study, each.workload, study.gpus(each.cluster)),
-    )
+    network = runs.network(study, each.fabric, each.cluster)
     gpus, carriage = runs.gpus(network, each.placement), fabrics.carriage(study, each.fabric)
+    step = runs.step(study, each.workload, network, gpus)
     ideal = runs.simulate(study, each.workload, network, step, gpus, carriage, "ideal")
     found = ideal
     if study.fidelity != "ideal":
@@ -118,6 +120,7 @@ def _case(each: Combination, runs: Runs) -> tuple[Row, notes.Remark, Callable[[]
         failures=tuple(map(str, fabrics.failures(study, each.fabric))),
         slowdown=failures.slowdown(each, runs, row.step_s),
         outage=failures.outage(each, runs),
+        choices=tuning.choices(step),
     )
     name = timeline.name(each.parameters, row.workload, row.placement, row.fabric, row.cluster)
 

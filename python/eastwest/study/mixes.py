@@ -18,7 +18,7 @@ from eastwest.engine.network import Floats
 from eastwest.engine.program import BITS
 from eastwest.fabric import Part, parted, servers
 from eastwest.spec import MixJob
-from eastwest.study import bottleneck, fabrics, timeline
+from eastwest.study import bottleneck, fabrics, timeline, tuning
 from eastwest.study.result import Bottleneck, JobRow
 from eastwest.study.runs import Gpus, Runs
 from eastwest.study.selection import Mixture
@@ -89,7 +89,7 @@ def _alone(
     each: Mixture, runs: Runs, network: Network, carriage: Carriage, asked: MixJob, name: str, gpus: Gpus
 ) -> _Alone:
     study = each.study
-    step = runs.step(study, asked.workload, len(gpus))
+    step = runs.step(study, asked.workload, network, gpus)
     ideal = runs.simulate(study, asked.workload, network, step, gpus, carriage, "ideal")
     found = ideal
     if study.fidelity != "ideal":
@@ -185,6 +185,7 @@ def _row(
         shared_with=others,
         draws=len(step_s),
         parameters=each.parameters,
+        choices=tuning.choices(one.job.step),
     )
 
 

@@ -9,7 +9,7 @@ from eastwest.engine import Network, Run
 from eastwest.spec import CollectiveOperation, Measured, Operations, Study
 from eastwest.study import load
 from eastwest.study.case import Case
-from eastwest.study.result import Row
+from eastwest.study.result import JobRow, Row
 from eastwest.units import format_size
 
 RAILED = ("rail-optimized", "rail-only")
@@ -90,11 +90,24 @@ def _straight(study: Study, remarks: Sequence[Remark]) -> list[str]:
 def _goes_straight(asked: Measured | Operations) -> bool:
     """Whether a workload has an all-to-all that is direct."""
     if isinstance(asked, Measured):
-        return (asked.collective.kind, asked.collective.resolved_algorithm) == ("all-to-all", "direct")
+        collective = asked.collective
+        return (collective.kind, collective.resolved_algorithm, collective.tuning) == ("all-to-all", "direct", None)
     return any(
-        (each.collective, each.resolved_algorithm) == ("all-to-all", "direct")
+        (each.collective, each.resolved_algorithm, each.tuning) == ("all-to-all", "direct", None)
         for each in asked.operations
         if isinstance(each, CollectiveOperation)
+    )
+
+
+def choices(rows: Sequence[Row | JobRow], study: Study) -> tuple[str, ...]:
+    """What NCCL would choose for each operation that leaves it open; several where cases differ."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for row in rows:
+        for each in row.choices:
+            found.setdefault((row.workload, each.operation), {})[str(each)] = None
+    return tuple(
+        f"{workload}, {operation}: NCCL ({study.nccl.version}) would choose {'; or '.join(ways)}."
+        for (workload, operation), ways in found.items()
     )
 
 

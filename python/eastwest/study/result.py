@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from eastwest.spec.parameters import Parameter
 from eastwest.study.timeline import Timeline
+from eastwest.workload import Algorithm, Protocol
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,6 +51,20 @@ class Cost:
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """What NCCL would choose for an operation; `protocol` is None where its tuning has no model of it."""
+
+    operation: str
+    algorithm: Algorithm
+    protocol: Protocol | None
+    channels: int
+
+    def __str__(self) -> str:
+        protocol = "" if self.protocol is None else f", {self.protocol}"
+        return f"{self.algorithm}{protocol}, {self.channels} {'channel' if self.channels == 1 else 'channels'}"
+
+
+@dataclass(frozen=True)
 class Outage:
     """What a failure does to a job until routes have been recomputed: shares from 0 to 1, means over hash seeds.
 
@@ -74,7 +89,8 @@ class Row:
     that taking completions together can have caused, as far as the engine bounds it; None where its bound says
     nothing, as for very uneven transfers. `failures` says what has failed in the fabric, and `slowdown` the step over
     that before; None where nothing has failed. `outage` is what comes before routes have been recomputed; None where
-    nothing is down, or where there are too many connections to follow each.
+    nothing is down, or where there are too many connections to follow each. `choices` are those that the study left to
+    NCCL.
     """
 
     fabric: str
@@ -104,6 +120,7 @@ class Row:
     failures: tuple[str, ...] = ()
     slowdown: float | None = None
     outage: Outage | None = None
+    choices: tuple[Chosen, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -129,6 +146,7 @@ class JobRow:
 
     Times are medians over hash seeds, `_p95_s` the 95th percentile. `slowdown` is `step_s` over `alone_s`, `steps` how
     many whole steps the median draw had time for, `shared_with` who else loads the link that the bottleneck is about.
+    `choices` are those that the study left to NCCL.
     """
 
     fabric: str
@@ -149,6 +167,7 @@ class JobRow:
     shared_with: tuple[str, ...]
     draws: int
     parameters: tuple[Parameter, ...] = ()
+    choices: tuple[Chosen, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -247,6 +266,7 @@ def jobs_table(result: StudyResult) -> pl.DataFrame:
 
     def flat(job: JobRow) -> dict[str, Any]:
         values = asdict(job)
+        values["choices"] = _told(job.choices)
         bottleneck = values.pop("bottleneck")
         del values["parameters"]
         swept = {each.name: each.text if each.name in words else each.value for each in job.parameters}
@@ -261,6 +281,7 @@ def _flat(study: str, row: Row, words: set[str]) -> dict[str, Any]:
     case = {"study": study} | {key: values.pop(key) for key in ("fabric", "cluster", "workload", "placement")}
     del values["parameters"]
     values["failures"] = "; ".join(values["failures"])
+    values["choices"] = _told(row.choices)
     values |= {f"outage_{key}": value for key, value in (values.pop("outage") or {}).items()}
     swept = {each.name: each.text if each.name in words else each.value for each in row.parameters}
     values = case | swept | values
@@ -270,6 +291,10 @@ def _flat(study: str, row: Row, words: set[str]) -> dict[str, Any]:
         tier = load["tier"].replace("-", "_")
         values |= {f"load_{tier}_{key}": load[key] for key in ("mean", "p99", "max")}
     return values
+
+
+def _told(choices: tuple[Chosen, ...]) -> str:
+    return "; ".join(f"{each.operation}: {each}" for each in choices)
 
 
 def write_parquet(result: StudyResult, path: Path) -> None:

@@ -18,7 +18,7 @@ from eastwest import spec
 from eastwest.engine import Carriage, EngineError, Fidelity, Network, Record, Run, UnreachableError
 from eastwest.fabric import place, summary
 from eastwest.spec import Placement, Study, StudyError
-from eastwest.study import fabrics, workloads
+from eastwest.study import fabrics, tuning, workloads
 from eastwest.study.sketch import sketch
 from eastwest.study.timeline import Timeline, timeline
 from eastwest.workload import Background, Step
@@ -87,12 +87,17 @@ class Runs:
             self._sketches[id(network)] = sketch(network.fabric)
         return self._sketches[id(network)]
 
-    def step(self, study: Study, workload: str, ranks: int) -> Step:
-        """The step of a workload on so many ranks; `StudyError` where a time measured cannot be met."""
+    def step(self, study: Study, workload: str, network: Network, gpus: Gpus) -> Step:
+        """The step of a workload on GPUs of a network, with what NCCL would choose there.
+
+        Raises `StudyError` where a time measured cannot be met, or NCCL can choose nothing.
+        """
         asked = study.workloads[workload]
         if isinstance(asked, spec.Operations):
-            return self.work(workloads.listed(asked, ranks))
-        return self.work(workloads.measured(asked, ranks).step(self._bytes(study, workload, asked)))
+            step = workloads.listed(asked, len(gpus))
+        else:
+            step = workloads.measured(asked, len(gpus)).step(self._bytes(study, workload, asked))
+        return tuning.tuned(study, workload, self.work(step), network.fabric, gpus)
 
     def _bytes(self, study: Study, workload: str, asked: spec.Measured) -> float:
         """Message size of a measured workload, solved for on the fabric where it was measured."""
@@ -105,7 +110,15 @@ class Runs:
                 study,
                 workload,
                 study.gpus(cluster),
-                lambda step: self.simulate(study, workload, network, step, gpus, carriage, "fluid"),
+                lambda step: self.simulate(
+                    study,
+                    workload,
+                    network,
+                    tuning.tuned(study, workload, step, network.fabric, gpus),
+                    gpus,
+                    carriage,
+                    "fluid",
+                ),
             )
         return self.sizes[key]
 

@@ -31,6 +31,7 @@ def measured(asked: spec.Measured, ranks: int) -> Measured:
         collective.resolved_channels,
         groups(collective.group, ranks),
         ranks,
+        collective.tuning,
     )
 
 
@@ -77,6 +78,7 @@ def _operation(
         asked.queue,
         asked.after,
         carries=asked.carries,
+        tuning=asked.tuning,
     )
 
 

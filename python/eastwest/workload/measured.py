@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eastwest.workload.operations import Algorithm, Collective, CollectiveKind, Compute, Groups, Operation, Step
+from eastwest.workload.operations import (
+    Algorithm,
+    Collective,
+    CollectiveKind,
+    Compute,
+    Groups,
+    Operation,
+    Step,
+    Tuning,
+)
 
 COMPUTE = "compute"
 OVERLAPPED = "compute beside the exchange"
@@ -20,7 +29,8 @@ class Measured:
     """A measured step.
 
     `step_s` and `exposed_s` (of the step, what waits for the exchange) come from a stopwatch; `communication_s` is the
-    exchange in all, at least its exposed part. Ranks exchange in `groups` by one collective.
+    exchange in all, at least its exposed part. Ranks exchange in `groups` by one collective, of which NCCL chooses what
+    a `tuning` leaves open.
     """
 
     step_s: float
@@ -31,6 +41,7 @@ class Measured:
     channels: int
     groups: Groups
     ranks: int
+    tuning: Tuning | None = None
 
     def step(self, message_bytes: float) -> Step:
         """The step when the exchange's buffer is `message_bytes` on each rank."""
@@ -39,6 +50,15 @@ class Measured:
         if overlapped_s > 0:
             operations.append(Compute(OVERLAPPED, overlapped_s, after=(COMPUTE,)))
         operations.append(
-            Collective(EXCHANGE, self.kind, message_bytes, self.groups, self.algorithm, self.channels, after=(COMPUTE,))
+            Collective(
+                EXCHANGE,
+                self.kind,
+                message_bytes,
+                self.groups,
+                self.algorithm,
+                self.channels,
+                after=(COMPUTE,),
+                tuning=self.tuning,
+            )
         )
         return Step(self.ranks, tuple(operations))

@@ -31,6 +31,7 @@ Algorithm = Literal[
     "sharp",
     "nvls-sharp",
 ]
+Protocol = Literal["ll", "ll128", "simple"]
 Carries = Literal["batch", "model"]
 Groups = tuple[npt.NDArray[np.uint32], ...]
 
@@ -74,9 +75,9 @@ class Overheads:
     """What a collective library's protocol adds to what the network itself takes.
 
     A collective takes `base_s` once, and for each hop after another `intra_s` inside a server or `inter_s` between
-    servers, seconds, on top of the latency of the hop's path. `wire` is the bytes on the wire for each byte of payload
-    (1 or more), `channel_rate` the payload that one channel cannot exceed, bytes a second. How hops are counted:
-    docs/engine.md, "Protocols".
+    servers, seconds, on top of the latency of the hop's path; below zero, where a hop takes less than its path does in
+    the network. `wire` is the bytes on the wire for each byte of payload (1 or more), `channel_rate` the payload that
+    one channel cannot exceed, bytes a second. How hops are counted: docs/engine.md, "Protocols".
     """
 
     base_s: float = 0.0
@@ -87,6 +88,19 @@ class Overheads:
 
 
 @dataclass(frozen=True)
+class Tuning:
+    """What NCCL is to choose for a collective: whatever is None here, by `workload.nccl`, for its size and ranks.
+
+    Once it `is_done`, what was chosen stands here and in the collective.
+    """
+
+    algorithm: Algorithm | None = None
+    protocol: Protocol | None = None
+    channels: int | None = None
+    is_done: bool = False
+
+
+@dataclass(frozen=True)
 class Collective:
     """Each of `groups` (disjoint arrays of ranks, in rank order) runs a collective at the same time.
 
@@ -94,7 +108,8 @@ class Collective:
     instead the bytes from each rank of a group to each other, shape (n, n). Collectives that share a `queue` (a
     communicator) run one after another. A broadcast goes out from the first rank of each
     group; a reduce ends there. It `carries` a rank's part of the batch, by which it shrinks as more ranks share the
-    work, or the model; None: an all-to-all the batch, any other the model.
+    work, or the model; None: an all-to-all the batch, any other the model. With a `tuning`, NCCL's model is to choose
+    algorithm, channels and overheads before it runs.
     """
 
     name: str
@@ -108,6 +123,7 @@ class Collective:
     after: tuple[str, ...] = ()
     overheads: Overheads = Overheads()
     carries: Carries | None = None
+    tuning: Tuning | None = None
 
     @property
     def carried(self) -> Carries:

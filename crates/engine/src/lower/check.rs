@@ -69,9 +69,12 @@ pub fn check(collective: &Collective, ranks: usize) -> Result<()> {
 
 fn check_overheads(overheads: &Overheads) -> Result<()> {
     let Overheads { base_s, intra_s, inter_s, wire, channel_rate } = *overheads;
-    for (what, seconds) in [("base", base_s), ("hop inside a server", intra_s), ("hop between servers", inter_s)] {
-        if !(seconds.is_finite() && seconds >= 0.0) {
-            return Err(Error::Program(format!("its {what} takes {seconds} seconds")));
+    if !(base_s.is_finite() && base_s >= 0.0) {
+        return Err(Error::Program(format!("its base takes {base_s} seconds")));
+    }
+    for (what, seconds) in [("inside a server", intra_s), ("between servers", inter_s)] {
+        if !seconds.is_finite() {
+            return Err(Error::Program(format!("its hop {what} takes {seconds} seconds more than its path")));
         }
     }
     if !(wire.is_finite() && wire >= 1.0) {

@@ -167,7 +167,7 @@ impl StrandLowering {
     ) -> Result<f64> {
         let work = strand.pace().bytes;
         let (mut weight, mut bytes) = (0.0, 0.0);
-        let tells_hops = overheads.intra_s > 0.0 || overheads.inter_s > 0.0;
+        let tells_hops = overheads.intra_s != 0.0 || overheads.inter_s != 0.0;
         let tree = if strand.members.is_empty() {
             None
         } else {

@@ -35,7 +35,7 @@ impl Latency {
 
     /// Notes the next edge of the stage at hand, by the latency of its path and what kind of hop it is.
     pub fn hop(&mut self, path: Picoseconds, hop: Hop) {
-        let takes = path as f64 + self.added[hop as usize];
+        let takes = (path as f64 + self.added[hop as usize]).max(0.0);
         self.paths += path as f64;
         self.between += u32::from(hop == Hop::Between);
         self.longest = self.longest.max(takes);
@@ -51,9 +51,9 @@ impl Latency {
                 let steps = f64::from(steps);
                 let around = edges.len() as f64;
                 let between = steps / (around - 1.0) * f64::from(self.between.saturating_sub(1));
-                steps * self.paths / around
-                    + between * self.added[Hop::Between as usize]
-                    + (steps - between) * self.added[Hop::Inside as usize]
+                let added =
+                    between * self.added[Hop::Between as usize] + (steps - between) * self.added[Hop::Inside as usize];
+                (steps * self.paths / around + added).max(0.0)
             }
         };
         (self.paths, self.between, self.longest) = (0.0, 0, 0.0);

@@ -1,0 +1,133 @@
+"""What NCCL would choose on a fabric: its model's inputs read from tables and catalogue, its choices put into a step.
+
+Choices are made for the group of a collective that is spread over most nodes. Not here: the model (`workload.nccl`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from eastwest.engine.program import BITS
+from eastwest.fabric import Fabric
+from eastwest.spec import Study
+from eastwest.study.result import Chosen
+from eastwest.workload import Collective, Groups, Step, Tuning, nccl
+
+Gpus = npt.NDArray[np.uint32]
+
+
+def tuned(study: Study, workload: str, step: Step, fabric: Fabric, gpus: Gpus) -> Step:
+    """The step with what its collectives leave to NCCL chosen, for rank i on GPU node `gpus[i]`.
+
+    Raises:
+        StudyError: NCCL has no constants for what is asked.
+    """
+    if not any(isinstance(each, Collective) and _is_open(each) for each in step.operations):
+        return step
+    try:
+        machine, paths = machine_of(study, fabric), paths_of(fabric)
+        node, constants = _node_of_rank(fabric, gpus), nccl.constants(study.nccl.version)
+
+        def chosen(operation: Collective) -> Collective:
+            tuning = operation.tuning
+            if tuning is None or tuning.is_done or not operation.groups:
+                return operation
+            found = nccl.choose(
+                operation.kind,
+                operation.bytes,
+                _widest(operation.groups, node),
+                machine,
+                constants,
+                paths,
+                tuning.algorithm,
+                tuning.protocol,
+                tuning.channels,
+            )
+            return replace(
+                operation,
+                algorithm=found.algorithm,
+                channels=found.channels,
+                overheads=found.overheads,
+                tuning=Tuning(found.algorithm, found.protocol, found.channels, is_done=True),
+            )
+
+        operations = tuple(chosen(each) if isinstance(each, Collective) else each for each in step.operations)
+    except nccl.NoConstantsError as error:
+        told = f"workload {study.base('workloads', workload)!r}: {error}"
+        raise study.error_at(("workloads", workload), told) from None
+    return replace(step, operations=operations)
+
+
+def _is_open(operation: Collective) -> bool:
+    """Whether something is left to NCCL."""
+    return operation.tuning is not None and not operation.tuning.is_done
+
+
+def choices(step: Step) -> tuple[Chosen, ...]:
+    """What was chosen for the operations of a step."""
+    return tuple(
+        Chosen(each.name, each.algorithm, each.tuning.protocol, each.channels)
+        for each in step.operations
+        if isinstance(each, Collective) and each.tuning is not None and each.tuning.is_done
+    )
+
+
+def machine_of(study: Study, fabric: Fabric) -> nccl.Machine:
+    """What NCCL's model looks at, of the servers and NICs of a fabric.
+
+    Raises:
+        NoConstantsError: the GPUs are of an architecture for which NCCL has no constants.
+    """
+    server: Mapping[str, Any] = fabric.plan["server"]
+    gpu: Mapping[str, Any] = server["gpu"]
+    if gpu.get("architecture") is None:
+        raise nccl.NoConstantsError(
+            f"NCCL has no constants for the GPU {gpu['name']} (architecture in the catalogue): name algorithms, and no "
+            "protocol"
+        )
+    return nccl.Machine(
+        architecture=gpu["architecture"],
+        nvlink=gpu["nvlink_bps"] * gpu["nvlink_efficiency"] / BITS,
+        nic=min(fabric.plan["link_bps"], fabric.plan["nic"]["pcie_bps"]) / BITS,
+        nics=server["nics"] / server["gpus"],
+        nvlink_sharp=gpu.get("nvlink_sharp") is not None,
+        cpu=study.nccl.cpu,
+    )
+
+
+def paths_of(fabric: Fabric) -> nccl.Paths:
+    """The paths that NCCL's constants contain: over NVLink, and from GPU to GPU by NICs on one switch."""
+    nodes, links = fabric.nodes, fabric.links
+    kind = nodes["kind"].cast(str).to_numpy()
+    ends = np.stack([kind[links[end].to_numpy()] for end in ("src", "dst")], axis=1)
+    latency_s = links["latency_s"].to_numpy()
+
+    def least(source: str, target: str) -> float:
+        found = latency_s[(ends[:, 0] == source) & (ends[:, 1] == target)]
+        return float(found.min()) if len(found) else 0.0
+
+    inside = ("gpu", "pcie", "nic")
+    up = sum(least(*hop) for hop in pairwise(inside))
+    down = sum(least(*hop) for hop in pairwise(reversed(inside)))
+    return nccl.Paths(
+        nvlink_s=least("gpu", "nvswitch") + least("nvswitch", "gpu"),
+        network_s=up + least("nic", "switch") + least("switch", "nic") + down,
+    )
+
+
+def _node_of_rank(fabric: Fabric, gpus: Gpus) -> npt.NDArray[np.int64]:
+    """Number of each rank's node, as NCCL counts them: GPUs that share NVLink."""
+    servers: npt.NDArray[np.int64] = fabric.nodes["server"].to_numpy()[gpus].astype(np.int64)
+    return servers // int(fabric.plan["server"].get("nvlink_domain_servers", 1))
+
+
+def _widest(groups: Groups, node: npt.NDArray[np.int64]) -> nccl.Group:
+    """The group that is spread over most nodes; of several, the first."""
+    found = [nccl.Group(len(group), len(np.unique(node[group]))) for group in groups]
+    return max(found, key=lambda group: group.nodes)

@@ -1,0 +1,99 @@
+"""NCCL's tuning constants, read from `constants.yaml`: latencies in seconds, bandwidths in bytes a second.
+
+Each version's constants stand there with the tag they were read at. Not here: what is reckoned with them (`model`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from eastwest.document import parse
+from eastwest.workload.operations import Protocol
+
+Method = Literal["tree", "ring", "nvls", "nvls-tree"]
+Cpu = Literal["intel", "amd", "arm"]
+Version = Literal["HEAD", "2.27", "2.21", "2.18", "2.12"]
+
+PROTOCOLS: tuple[Protocol, ...] = ("ll", "ll128", "simple")
+METHODS: tuple[Method, ...] = ("tree", "ring", "nvls", "nvls-tree")
+"""NCCL's algorithms in its own order, which decides where two would take equally long."""
+
+_US = 1e-6
+_GB = 1e9
+_Triples = Mapping[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Constants:
+    """One version's constants.
+
+    Latencies by method, then protocol: `base_s` once, `nvlink_s` and `net_s` a hop. Bandwidths by architecture, in
+    triples (one node, two, more): what a channel carries at most, byte/s. `ll_one_node` and `ll_nodes` (two nodes,
+    more) are of all channels together. A method, or an architecture, that a version does not know has no entry.
+    """
+
+    version: Version
+    source: str
+    base_s: _Triples
+    nvlink_s: _Triples
+    net_s: _Triples
+    ll_one_node: Mapping[str, float]
+    ll_nodes: _Triples
+    ring_ll128: _Triples
+    tree_ll128: _Triples
+    tree: _Triples
+    nvls_tree: _Triples
+    nvls_efficiency: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What all versions share: corrections of trees by protocol, overheads of posting by CPU, speeds that are tried."""
+
+    tree_correction: _Triples
+    net_overhead_s: Mapping[str, float]
+    speeds: Mapping[str, Mapping[str, tuple[float, ...]]]
+    nvls_channels: Mapping[str, tuple[int, int]]
+
+
+@lru_cache(maxsize=1)
+def _written() -> Mapping[str, Any]:
+    resource = files("eastwest.workload.nccl") / "constants.yaml"
+    data: Mapping[str, Any] = parse(resource.read_bytes(), "constants.yaml").data
+    return data
+
+
+def _scaled(written: Mapping[str, Any], unit: float) -> dict[str, tuple[float, ...]]:
+    return {name: tuple(value * unit for value in values) for name, values in written.items()}
+
+
+@lru_cache(maxsize=8)
+def constants(version: Version = "HEAD") -> Constants:
+    """The constants of a version."""
+    written = _written()["versions"][version]
+    latencies = {f"{key}_s": _scaled(written[key], _US) for key in ("base", "nvlink", "net")}
+    triples = {key: _scaled(written[key], _GB) for key in ("ll_nodes", "ring_ll128", "tree_ll128", "tree", "nvls_tree")}
+    return Constants(
+        version=version,
+        source=written["source"],
+        ll_one_node={name: value * _GB for name, value in written["ll_one_node"].items()},
+        nvls_efficiency=written["nvls_efficiency"],
+        **latencies,
+        **triples,
+    )
+
+
+@lru_cache(maxsize=1)
+def shared() -> Shared:
+    """What all versions share."""
+    written = _written()
+    return Shared(
+        tree_correction=_scaled(written["tree_correction"], 1.0),
+        net_overhead_s={cpu: value * _US for cpu, value in written["net_overhead"].items()},
+        speeds={name: _scaled(each, _GB) for name, each in written["speeds"].items()},
+        nvls_channels={name: (one, several) for name, (one, several) in written["nvls_channels"].items()},
+    )
