@@ -2,8 +2,8 @@
 
 use eastwest_engine::graph::Graph;
 use eastwest_engine::packet::{
-    Buffers, Choice, Flow, Marking, NetworkSettings, PacketOutcome, Pause, Simulation, Start, Transport, Trigger,
-    TriggerKind, Trimming, round_trip,
+    Buffers, Choice, Flow, Marking, NetworkSettings, PacketOutcome, Pause, Scene, Simulation, Start, Transport,
+    Trigger, TriggerKind, Trimming, round_trip,
 };
 use eastwest_engine::routing::Forwarding;
 use eastwest_engine::{PS_PER_S, Picoseconds};
@@ -111,7 +111,8 @@ impl SettingsIn {
             },
             marking: (self.mark_to > 0).then_some(Marking { from: self.mark_from, to: self.mark_to }),
             patience: picoseconds(self.patience_s),
-            loss: (self.loss * 1e9).round() as u64,
+            loss: (self.loss * 1e9).round() as u32,
+            watchdog: None,
             choice: match self.choice.as_str() {
                 "hash" => Choice::Hash,
                 "random" => Choice::Random,
@@ -239,10 +240,8 @@ struct Run<'a> {
 impl Run<'_> {
     fn with<T: Transport + Sync>(&self, py: Python<'_>, transport: &T) -> PyResult<PacketOutcome> {
         let PacketNetwork { graph, forwarding } = self.network;
-        interruptible(py, |stop| {
-            Simulation::new(graph, forwarding, self.flows, self.triggers, transport, self.settings)?
-                .run(self.until, stop)
-        })?
-        .map_err(to_python)
+        let scene = Scene { graph, forwarding, flows: self.flows, triggers: self.triggers, changes: &[] };
+        interruptible(py, |stop| Simulation::new(scene, transport, self.settings)?.run(self.until, stop))?
+            .map_err(to_python)
     }
 }

@@ -7,6 +7,7 @@
 //!
 //! Not here: what a transport does ([`eastwest_transport`]); NVLink and PCIe inside a server.
 
+mod changes;
 mod choice;
 mod nic;
 mod outcome;
@@ -19,9 +20,10 @@ mod switching;
 mod triggers;
 mod wheel;
 
+pub use changes::{Becomes, Change};
 pub use choice::Choice;
 pub use outcome::{FlowOutcome, PacketOutcome, Totals};
 pub use path::round_trip;
-pub use run::Simulation;
-pub use settings::{Buffers, Marking, NetworkSettings, Pause, Transport, Trimming};
+pub use run::{Scene, Simulation};
+pub use settings::{Buffers, Marking, NetworkSettings, Pause, Transport, Trimming, Watchdog};
 pub use triggers::{Flow, Start, Trigger, TriggerKind};

@@ -2,11 +2,17 @@
 
 use eastwest_transport::{Flags, Kind, Packet, Receiver, Sender, Transmit};
 
-use super::port::End;
+use super::pool::Place;
 use super::run::{Event, Simulation};
 use super::settings::Transport;
 use super::triggers::Start;
 use crate::Picoseconds;
+
+/// Packets polled for each plane of a NIC before a port gives up for now.
+const MOST_POLLS: u32 = 4;
+
+/// Packets that may wait before another plane's port.
+const MOST_WAITING: usize = 4;
 
 impl<T: Transport> Simulation<'_, T> {
     pub(super) fn start(&mut self, flow: u32) {
@@ -24,23 +30,24 @@ impl<T: Transport> Simulation<'_, T> {
     /// A flow may have something to send.
     fn wake(&mut self, flow: u32) {
         let route = &mut self.routes[flow as usize];
-        let host = route.host;
+        let host = route.hosts[0];
         if !route.is_ready {
             route.is_ready = true;
             self.hosts[host as usize].ready.push_back(flow);
         }
-        self.offer(host);
+        for plane in 0..self.planes as usize {
+            self.offer(host, self.hosts[host as usize].ups[plane]);
+        }
     }
 
-    /// Lets a NIC send as soon as its port is free.
-    fn offer(&mut self, host: u32) {
-        let index = self.hosts[host as usize].up;
+    /// Lets a port of a NIC send as soon as it is free.
+    fn offer(&mut self, host: u32, index: u32) {
         let port = &mut self.ports[index as usize];
         if port.is_armed {
             return;
         }
         if port.free_at <= self.now {
-            self.feed(host);
+            self.feed(host, index);
         } else {
             port.is_armed = true;
             self.wheel.add(port.free_at, Event::Free.word(index));
@@ -48,11 +55,14 @@ impl<T: Transport> Simulation<'_, T> {
     }
 
     /// Gives a NIC's free port its next packet: answers first, then flows in turn.
-    pub(super) fn feed(&mut self, host: u32) {
-        let index = self.hosts[host as usize].up;
+    pub(super) fn feed(&mut self, host: u32, index: u32) {
+        if self.ports[index as usize].is_down {
+            self.empty(index);
+            return;
+        }
         let mut place = self.ports[index as usize].next(&self.pool);
         if place.is_none() && !self.ports[index as usize].is_paused {
-            place = self.poll(host).map(|packet| self.pool.put(packet));
+            place = self.poll_for(host, index);
         }
         let Some(place) = place else { return };
         self.transmit(index, place, self.pool[place].size);
@@ -61,6 +71,33 @@ impl<T: Transport> Simulation<'_, T> {
             port.is_armed = true;
             self.wheel.add(port.free_at, Event::Free.word(index));
         }
+    }
+
+    /// Polls flows until one has a packet for a port; those that are for other planes' ports wait before these.
+    fn poll_for(&mut self, host: u32, index: u32) -> Option<Place> {
+        for _ in 0..MOST_POLLS * self.planes {
+            let packet = self.poll(host)?;
+            let plane = self.plane(packet.entropy);
+            let place = self.pool.put(packet);
+            let other = self.hosts[host as usize].ups[plane];
+            if other == index {
+                return Some(place);
+            }
+            let port = &mut self.ports[other as usize];
+            if port.is_down {
+                self.lose(place);
+                continue;
+            }
+            port.data.push_back(place);
+            port.data_bytes += u32::from(packet.size);
+            self.wake_port(other);
+            if self.ports[other as usize].data.len() > MOST_WAITING {
+                // the others are ahead of this one: what it lacks will come with them
+                self.wake_port(index);
+                return None;
+            }
+        }
+        None
     }
 
     fn poll(&mut self, host: u32) -> Option<Packet> {
@@ -122,12 +159,12 @@ impl<T: Transport> Simulation<'_, T> {
                 }
             }
             if let Some(answer) = answer {
-                let up = self.routes[flow].ends[1].up;
+                let host = self.routes[flow].hosts[1];
+                let up = self.hosts[host as usize].ups[self.plane(answer.entropy)];
                 let port = &mut self.ports[up as usize];
-                let End::Host(host) = port.from else { return };
                 port.urgent.push_back(self.pool.put(answer));
                 port.urgent_bytes += u32::from(answer.size);
-                self.offer(host);
+                self.offer(host, up);
             }
             return;
         }

@@ -38,6 +38,8 @@ pub struct Totals {
     pub pauses: u64,
     /// Time that ports were paused, summed over ports.
     pub paused: Picoseconds,
+    /// Storms of pauses that the watchdog broke.
+    pub storms: u64,
     /// Most bytes of data before one port.
     pub deepest: u64,
 }

@@ -15,7 +15,9 @@ pub(super) struct Port {
     /// When the transmission under way ends.
     pub free_at: Picoseconds,
     /// Time of a byte, in parts of 2^-FINE picoseconds.
-    byte_time: u64,
+    byte_time: u32,
+    /// Packets that bit errors take, of a thousand million.
+    pub loss: u32,
     /// From the last bit out to the last bit in and forwarded.
     latency: Picoseconds,
     /// Where it leads: a host or a switch, by its own number.
@@ -34,6 +36,8 @@ pub(super) struct Port {
     pub is_paused: bool,
     /// Whether it has asked the port at its beginning to pause, as the way in to a switch.
     pub is_pausing: bool,
+    /// Whether nothing passes.
+    pub is_down: bool,
     /// Packets on the cable with their times of arrival.
     pub flying: VecDeque<(Picoseconds, Place)>,
     /// Data that waits.
@@ -58,13 +62,15 @@ impl Port {
     pub fn new(rate: f64, latency: Picoseconds, from: End, to: End) -> Self {
         Self {
             free_at: 0,
-            byte_time: (1e12 * f64::from(1u32 << FINE) / rate).round() as u64,
+            byte_time: byte_time(rate),
+            loss: 0,
             latency,
             to,
             from,
             is_armed: false,
             is_paused: false,
             is_pausing: false,
+            is_down: false,
             held: 0,
             data_bytes: 0,
             urgent_bytes: 0,
@@ -76,9 +82,14 @@ impl Port {
         }
     }
 
+    /// Gives it another rate, bytes a second, for transmissions to come.
+    pub fn set_rate(&mut self, rate: f64) {
+        self.byte_time = byte_time(rate);
+    }
+
     /// Time to send so many bytes.
     pub fn time_of(&self, bytes: u16) -> Picoseconds {
-        (u64::from(bytes) * self.byte_time) >> FINE
+        (u64::from(bytes) * u64::from(self.byte_time)) >> FINE
     }
 
     /// Time from the last bit out to the last bit in.
@@ -118,4 +129,9 @@ impl Port {
     pub fn has_work(&self) -> bool {
         !self.urgent.is_empty() || (!self.is_paused && !self.data.is_empty())
     }
+}
+
+/// Time of a byte at a rate in bytes a second, in parts of 2^-FINE picoseconds.
+fn byte_time(rate: f64) -> u32 {
+    (1e12 * f64::from(1u32 << FINE) / rate).round() as u32
 }

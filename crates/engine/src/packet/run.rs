@@ -1,10 +1,11 @@
 //! The event loop: packets from host to host.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use eastwest_transport::{Flags, Kind, Random, Sender};
 
+use super::changes::Change;
 use super::outcome::{FlowOutcome, PacketOutcome, Totals};
 use super::pool::{Place, Pool};
 use super::port::{End, Port};
@@ -37,10 +38,13 @@ pub(super) enum Event {
     Resume = 3,
     Start = 4,
     Deadline = 5,
+    Change = 6,
+    Routes = 7,
+    Watchdog = 8,
 }
 
 /// Bits that name the port, flow or host of an event.
-const NAME_BITS: u32 = 29;
+const NAME_BITS: u32 = 28;
 
 impl Event {
     pub fn word(self, name: u32) -> u32 {
@@ -54,7 +58,10 @@ impl Event {
             2 => Self::Pause,
             3 => Self::Resume,
             4 => Self::Start,
-            _ => Self::Deadline,
+            5 => Self::Deadline,
+            6 => Self::Change,
+            7 => Self::Routes,
+            _ => Self::Watchdog,
         };
         (event, word & ((1 << NAME_BITS) - 1))
     }
@@ -63,17 +70,15 @@ impl Event {
 /// A flow's two ends in the network, and whether its sender stands in its NIC's queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Route {
-    /// Plugs of sender and receiver.
-    pub ends: [Plug; 2],
-    /// Sending host.
-    pub host: u32,
+    /// Sending and receiving host.
+    pub hosts: [u32; 2],
     pub is_ready: bool,
 }
 
-/// A NIC: its port, and the flows that may have something to send, in turn.
+/// A NIC: its ports, one a plane, and the flows that may have something to send, in turn.
 #[derive(Debug)]
 pub(super) struct Host {
-    pub up: u32,
+    pub ups: Box<[u32]>,
     pub ready: VecDeque<u32>,
 }
 
@@ -81,18 +86,28 @@ pub(super) struct Host {
 pub struct Simulation<'a, T: Transport> {
     pub(super) transport: &'a T,
     pub(super) settings: NetworkSettings,
+    pub(super) graph: &'a Graph,
     pub(super) forwarding: &'a Forwarding,
+    /// Routes around what is down, once there are any.
+    pub(super) detour: Option<Box<Forwarding>>,
+    pub(super) changes: &'a [Change],
     pub(super) ports: Vec<Port>,
     pub(super) pool: Pool,
     pub(super) attachment_of: Vec<u32>,
     pub(super) switch_seeds: Vec<u64>,
     pub(super) hosts: Vec<Host>,
+    /// Ports of every NIC.
+    pub(super) planes: u32,
+    /// Where each host is plugged in: one entry a plane.
+    pub(super) plugs: Vec<Plug>,
     pub(super) flows: &'a [Flow],
     pub(super) routes: Vec<Route>,
     pub(super) senders: Vec<Option<Box<T::Sender>>>,
     pub(super) receivers: Vec<Option<Box<T::Receiver>>>,
     pub(super) fates: Vec<FlowOutcome>,
     pub(super) timers: Vec<Picoseconds>,
+    /// Ports that hear no pause until a time, after a storm.
+    pub(super) deaf_until: HashMap<u32, Picoseconds>,
     pub(super) triggers: Triggers,
     pub(super) left: usize,
     /// Flows that are yet to start at a time of their own.
@@ -106,43 +121,44 @@ pub struct Simulation<'a, T: Transport> {
     pub(super) events: u64,
 }
 
+/// What is to be run: a network, and what happens on it.
+#[derive(Clone, Copy)]
+pub struct Scene<'a> {
+    /// NICs, switches and cables; rates on the wire.
+    pub graph: &'a Graph,
+    /// Its switches' tables.
+    pub forwarding: &'a Forwarding,
+    /// Who sends what to whom.
+    pub flows: &'a [Flow],
+    /// What starts flows when others end.
+    pub triggers: &'a [Trigger],
+    /// What becomes of links.
+    pub changes: &'a [Change],
+}
+
 impl<'a, T: Transport> Simulation<'a, T> {
     /// Places flows on a network.
     ///
     /// # Errors
-    /// [`Error::Graph`] where a flow's end is no NIC or has no switch, and [`Error::Unreachable`] where no path joins them.
-    pub fn new(
-        graph: &Graph,
-        forwarding: &'a Forwarding,
-        flows: &'a [Flow],
-        triggers: &[Trigger],
-        transport: &'a T,
-        settings: NetworkSettings,
-    ) -> Result<Self> {
-        let mut host_of = vec![u32::MAX; graph.nodes()];
-        let (mut hosts, mut routes, mut plugged) = (Vec::new(), Vec::with_capacity(flows.len()), Vec::new());
-        let mut plug = |node: u32| -> Result<(u32, Plug)> {
-            if node as usize >= host_of.len() {
-                return Err(Error::Graph(format!("there is no node {node}")));
-            }
-            if host_of[node as usize] == u32::MAX {
-                let plugs = forwarding.plugs(graph, node)?;
-                let Some(&first) = plugs.first() else {
-                    return Err(Error::Graph(format!("node {node} is plugged into no switch")));
-                };
-                host_of[node as usize] = hosts.len() as u32;
-                hosts.push(Host { up: first.up, ready: VecDeque::new() });
-                plugged.push(first);
-            }
-            let host = host_of[node as usize];
-            Ok((host, plugged[host as usize]))
-        };
+    /// [`Error::Graph`] where a flow's end is no NIC or has no switch, where NICs have different numbers of ports, or a
+    /// change names no link; [`Error::Unreachable`] where no path joins a flow's ends on any plane.
+    pub fn new(scene: Scene<'a>, transport: &'a T, settings: NetworkSettings) -> Result<Self> {
+        let Scene { graph, forwarding, flows, triggers, changes } = scene;
+        let mut plugging = Plugging::new(graph, forwarding);
+        let mut routes = Vec::with_capacity(flows.len());
         for flow in flows {
-            let ((host, from), (_, to)) = (plug(flow.from)?, plug(flow.to)?);
-            if !forwarding.joins(from.attachment, to.attachment) {
+            let hosts = [plugging.host(flow.from)?, plugging.host(flow.to)?];
+            if !plugging.are_joined(hosts) {
                 return Err(Error::Unreachable { from: flow.from, to: flow.to });
             }
-            routes.push(Route { ends: [from, to], host, is_ready: false });
+            routes.push(Route { hosts, is_ready: false });
+        }
+        let Plugging { host_of, planes, plugs, .. } = plugging;
+        let hosts = plugs
+            .chunks(planes.max(1))
+            .map(|plugs| Host { ups: plugs.iter().map(|plug| plug.up).collect(), ready: VecDeque::new() });
+        if let Some(change) = changes.iter().find(|change| change.link as usize >= graph.links()) {
+            return Err(Error::Graph(format!("a change names link {}, which there is not", change.link)));
         }
         let switch_seeds: Vec<u64> = (0..forwarding.switches() as u64)
             .map(|switch| Random::new(settings.seed ^ (switch << 20)).bits())
@@ -153,7 +169,9 @@ impl<'a, T: Transport> Simulation<'a, T> {
                     Some(switch) => End::Switch(switch),
                     None => End::Host(host_of[node as usize]),
                 });
-                Port::new(graph.rate[link], graph.latency[link], from, to)
+                let mut port = Port::new(graph.rate[link], graph.latency[link], from, to);
+                port.loss = settings.loss;
+                port
             })
             .collect();
         let (apart, horizon) = spans(&ports);
@@ -161,18 +179,24 @@ impl<'a, T: Transport> Simulation<'a, T> {
         Ok(Self {
             transport,
             settings,
+            graph,
             forwarding,
+            detour: None,
+            changes,
+            hosts: hosts.collect(),
+            planes: planes as u32,
+            plugs,
             attachment_of: attachments.map(|attachment| attachment.unwrap_or(u32::MAX)).collect(),
             ports,
             pool: Pool::default(),
             switch_seeds,
-            hosts,
             flows,
             routes,
             senders: flows.iter().map(|_| None).collect(),
             receivers: flows.iter().map(|_| None).collect(),
             fates: vec![FlowOutcome::default(); flows.len()],
             timers: vec![Picoseconds::MAX; flows.len()],
+            deaf_until: HashMap::new(),
             triggers: Triggers::new(triggers, flows)?,
             left: flows.len(),
             to_start: 0,
@@ -196,6 +220,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
                 self.wheel.add(time, Event::Start.word(flow as u32));
             }
         }
+        self.expect_changes();
         loop {
             let Some((time, word)) = self.wheel.next() else {
                 if !self.wheel.turn() {
@@ -220,6 +245,9 @@ impl<'a, T: Transport> Simulation<'a, T> {
                 (Event::Start, flow) => self.start(flow),
                 (Event::Deadline, _) if self.is_stuck() => break,
                 (Event::Deadline, flow) => self.deadline(flow),
+                (Event::Change, index) => self.change(index),
+                (Event::Routes, _) => self.reroute(),
+                (Event::Watchdog, port) => self.watch(port),
             }
         }
         // Those under way when time was up.
@@ -284,8 +312,8 @@ impl<'a, T: Transport> Simulation<'a, T> {
         if let Some(&(next, _)) = port.flying.front() {
             self.wheel.add(next, Event::Arrive.word(index));
         }
-        let to = port.to;
-        if self.settings.loss > 0 && self.random.chance(self.settings.loss, LOSS_WHOLE) {
+        let (to, loss) = (port.to, u64::from(port.loss));
+        if port.is_down || (loss > 0 && self.random.chance(loss, LOSS_WHOLE)) {
             self.lose(place);
             return;
         }
@@ -294,10 +322,10 @@ impl<'a, T: Transport> Simulation<'a, T> {
                 let packet = self.pool.take(place);
                 self.receive(&packet);
             }
-            End::Switch(switch) => {
-                let out = self.choose(switch, place);
-                self.enqueue(index, out, place);
-            }
+            End::Switch(switch) => match self.choose(switch, place) {
+                Some(out) => self.enqueue(index, out, place),
+                None => self.lose(place),
+            },
         }
     }
 
@@ -305,7 +333,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
     fn free(&mut self, index: u32) {
         self.ports[index as usize].is_armed = false;
         match self.ports[index as usize].from {
-            End::Host(host) => self.feed(host),
+            End::Host(host) => self.feed(host, index),
             End::Switch(_) => self.send(index),
         }
     }
@@ -315,6 +343,53 @@ impl<'a, T: Transport> Simulation<'a, T> {
         if let Some(arrival) = self.ports[index as usize].transmit(self.now, place, bytes) {
             self.wheel.add(arrival, Event::Arrive.word(index));
         }
+    }
+}
+
+/// Hosts as flows name them, and where they are plugged in.
+struct Plugging<'a> {
+    graph: &'a Graph,
+    forwarding: &'a Forwarding,
+    host_of: Vec<u32>,
+    planes: usize,
+    plugs: Vec<Plug>,
+}
+
+impl<'a> Plugging<'a> {
+    fn new(graph: &'a Graph, forwarding: &'a Forwarding) -> Self {
+        Self { graph, forwarding, host_of: vec![u32::MAX; graph.nodes()], planes: 0, plugs: Vec::new() }
+    }
+
+    /// Number of a NIC as a host.
+    fn host(&mut self, node: u32) -> Result<u32> {
+        let Some(&known) = self.host_of.get(node as usize) else {
+            return Err(Error::Graph(format!("there is no node {node}")));
+        };
+        if known != u32::MAX {
+            return Ok(known);
+        }
+        let plugs = self.forwarding.plugs(self.graph, node)?;
+        if plugs.is_empty() {
+            return Err(Error::Graph(format!("node {node} is plugged into no switch")));
+        }
+        if self.plugs.is_empty() {
+            self.planes = plugs.len();
+        }
+        if plugs.len() != self.planes {
+            let (planes, other) = (plugs.len(), self.planes);
+            return Err(Error::Graph(format!(
+                "node {node} has {planes} ports, another NIC {other}: all must have as many"
+            )));
+        }
+        let host = (self.plugs.len() / self.planes) as u32;
+        self.host_of[node as usize] = host;
+        self.plugs.extend(plugs);
+        Ok(host)
+    }
+
+    fn are_joined(&self, hosts: [u32; 2]) -> bool {
+        let [from, to] = hosts.map(|host| &self.plugs[host as usize * self.planes..][..self.planes]);
+        from.iter().zip(to).any(|(from, to)| self.forwarding.joins(from.attachment, to.attachment))
     }
 }
 

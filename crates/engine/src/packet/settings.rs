@@ -55,6 +55,15 @@ pub enum Buffers {
     },
 }
 
+/// The PFC watchdog of a switch's ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watchdog {
+    /// Pauses longer than this are a storm: what waits is dropped.
+    pub detect: Picoseconds,
+    /// For so long after that the port hears no pause.
+    pub restore: Picoseconds,
+}
+
 /// How switches treat packets.
 #[derive(Clone, Copy, Debug)]
 pub struct NetworkSettings {
@@ -62,8 +71,10 @@ pub struct NetworkSettings {
     pub buffers: Buffers,
     /// Marks, where there are any.
     pub marking: Option<Marking>,
-    /// Packets lost to bit errors on each link, in parts of a thousand million.
-    pub loss: u64,
+    /// Packets lost to bit errors on each link, of a thousand million.
+    pub loss: u32,
+    /// What breaks pauses that last too long, if anything does.
+    pub watchdog: Option<Watchdog>,
     /// Time without anything new at any receiver after which the run ends, unfinished: a deadlock, or no way through.
     pub patience: Picoseconds,
     /// How a port is chosen among those that lead on.

@@ -11,15 +11,23 @@ use super::settings::{Buffers, Transport, Trimming};
 const PAUSE_BYTES: u16 = 84;
 
 impl<T: Transport> Simulation<'_, T> {
-    pub(super) fn choose(&mut self, switch: u32, place: Place) -> u32 {
+    /// The port by which a switch sends a packet on; none where nothing leads to its receiver.
+    pub(super) fn choose(&mut self, switch: u32, place: Place) -> Option<u32> {
         let packet = &self.pool[place];
-        let plug = self.routes[packet.flow as usize].ends[usize::from(packet.kind == Kind::Data)];
+        let host = self.routes[packet.flow as usize].hosts[usize::from(packet.kind == Kind::Data)];
+        let plug = &self.plugs[(host * self.planes) as usize + self.plane(packet.entropy)];
         if self.attachment_of[switch as usize] == plug.attachment {
-            return plug.down;
+            return Some(plug.down);
         }
-        let ports = self.forwarding.next(switch, plug.attachment);
+        let tables = self.detour.as_deref().unwrap_or(self.forwarding);
+        let ports = tables.next(switch, plug.attachment);
         let seed = self.switch_seeds[switch as usize];
-        self.settings.choice.of(ports, packet, seed, &mut self.random, &self.ports)
+        (!ports.is_empty()).then(|| self.settings.choice.of(ports, packet, seed, &mut self.random, &self.ports))
+    }
+
+    /// The plane that an entropy value stands for.
+    pub(super) fn plane(&self, entropy: u16) -> usize {
+        if self.planes == 1 { 0 } else { usize::from(entropy) % self.planes as usize }
     }
 
     /// Puts a packet that came by one port before another port of a switch.
@@ -27,6 +35,10 @@ impl<T: Transport> Simulation<'_, T> {
         let packet = &self.pool[place];
         let size = u32::from(packet.size);
         let port = &mut self.ports[index as usize];
+        if port.is_down {
+            self.lose(place);
+            return;
+        }
         match self.settings.buffers {
             Buffers::Lossless { pause } => {
                 port.data.push_back(place);
@@ -116,21 +128,24 @@ impl<T: Transport> Simulation<'_, T> {
                 }
             }
         }
-        if let Buffers::Lossless { pause } = self.settings.buffers {
-            if let Some(way_in) = self.ports[index as usize].came_by.pop_front() {
-                let ingress = &mut self.ports[way_in as usize];
-                ingress.held -= u32::from(size);
-                if ingress.is_pausing && ingress.held <= pause.at {
-                    ingress.is_pausing = false;
-                    self.signal(way_in, Event::Resume);
-                }
-            }
-        }
+        self.release(index, size);
         self.transmit(index, place, size);
         let port = &mut self.ports[index as usize];
         if port.has_work() {
             port.is_armed = true;
             self.wheel.add(port.free_at, Event::Free.word(index));
+        }
+    }
+
+    /// A packet of so many bytes has left a lossless queue: the cable that it came by may be let go.
+    pub(super) fn release(&mut self, index: u32, bytes: u16) {
+        let Buffers::Lossless { pause } = self.settings.buffers else { return };
+        let Some(way_in) = self.ports[index as usize].came_by.pop_front() else { return };
+        let ingress = &mut self.ports[way_in as usize];
+        ingress.held -= u32::from(bytes);
+        if ingress.is_pausing && ingress.held <= pause.at {
+            ingress.is_pausing = false;
+            self.signal(way_in, Event::Resume);
         }
     }
 
@@ -143,20 +158,35 @@ impl<T: Transport> Simulation<'_, T> {
 
     pub(super) fn pause(&mut self, index: u32) {
         let port = &mut self.ports[index as usize];
+        if self.deaf_until.get(&index).is_some_and(|&until| self.now < until) {
+            return;
+        }
         port.is_paused = true;
         port.paused_since = self.now;
+        if let Some(watchdog) = self.settings.watchdog {
+            self.wheel.add(self.now + watchdog.detect, Event::Watchdog.word(index));
+        }
     }
 
     pub(super) fn resume(&mut self, index: u32) {
         let port = &mut self.ports[index as usize];
-        if !port.is_paused {
+        if port.is_paused {
+            port.is_paused = false;
+            self.totals.paused += self.now - port.paused_since;
+            self.wake_port(index);
+        }
+    }
+
+    /// The watchdog looks at a port that was paused: one that still is has its data dropped, and hears no pause for a time.
+    pub(super) fn watch(&mut self, index: u32) {
+        let Some(watchdog) = self.settings.watchdog else { return };
+        let port = &self.ports[index as usize];
+        if !port.is_paused || self.now - port.paused_since < watchdog.detect || self.is_nic(index) {
             return;
         }
-        port.is_paused = false;
-        self.totals.paused += self.now - port.paused_since;
-        if !port.is_armed {
-            port.is_armed = true;
-            self.wheel.add(port.free_at.max(self.now), Event::Free.word(index));
-        }
+        self.totals.storms += 1;
+        self.deaf_until.insert(index, self.now + watchdog.restore);
+        self.empty(index);
+        self.resume(index);
     }
 }

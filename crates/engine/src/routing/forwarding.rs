@@ -30,6 +30,31 @@ impl Forwarding {
         Self { paths, links }
     }
 
+    /// Finds the shortest paths that avoid links between switches that are down; NICs stay where they are plugged in.
+    pub fn around(graph: &Graph, is_down: &[bool]) -> Self {
+        let is_switch = |node: u32| graph.kind[node as usize] == NodeKind::Switch;
+        let keep = |&link: &u32| {
+            let at = link as usize;
+            !(is_down[at] && is_switch(graph.src[at]) && is_switch(graph.dst[at]))
+        };
+        let kept: Vec<u32> = (0..graph.links() as u32).filter(keep).collect();
+        let of = |values: &[u32]| kept.iter().map(|&link| values[link as usize]).collect();
+        let left = Graph::new(
+            graph.kind.clone(),
+            graph.address.clone(),
+            of(&graph.src),
+            of(&graph.dst),
+            kept.iter().map(|&link| graph.rate[link as usize]).collect(),
+            kept.iter().map(|&link| graph.latency[link as usize]).collect(),
+            kept.iter().map(|&link| graph.is_fabric[link as usize]).collect(),
+        );
+        // A part of a sound graph is sound; were it not, the old paths are better than none.
+        let Ok(left) = left else { return Self::new(graph) };
+        let mut around = Self::new(&left);
+        around.links.iter_mut().for_each(|link| *link = kept[*link as usize]);
+        around
+    }
+
     /// Number of switches; they are numbered in node order.
     pub fn switches(&self) -> usize {
         self.paths.switches.len()

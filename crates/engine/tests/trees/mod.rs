@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use eastwest_engine::graph::{Graph, NodeKind};
 use eastwest_engine::packet::{
-    Buffers, Choice, Flow, Marking, NetworkSettings, PacketOutcome, Pause, Simulation, Start, Transport, Trimming,
+    Buffers, Change, Choice, Flow, Marking, NetworkSettings, PacketOutcome, Pause, Scene, Simulation, Start, Transport,
+    Trimming,
 };
 use eastwest_engine::routing::Forwarding;
 use eastwest_transport::Framing;
@@ -73,6 +74,7 @@ pub fn lossy(room: u64, trims: bool) -> NetworkSettings {
         },
         marking: Some(Marking { from: (room / 5) as u32, to: (room * 4 / 5) as u32 }),
         loss: 0,
+        watchdog: None,
         patience: 10_000 * US,
         choice: Choice::Hash,
         seed: 1,
@@ -85,6 +87,7 @@ pub fn lossless() -> NetworkSettings {
         buffers: Buffers::Lossless { pause },
         marking: None,
         loss: 0,
+        watchdog: None,
         patience: 10_000 * US,
         choice: Choice::Hash,
         seed: 1,
@@ -92,8 +95,20 @@ pub fn lossless() -> NetworkSettings {
 }
 
 pub fn run<T: Transport>(graph: &Graph, flows: &[Flow], transport: &T, settings: NetworkSettings) -> PacketOutcome {
+    run_through(graph, flows, &[], transport, settings)
+}
+
+/// Runs flows through changes of the network.
+pub fn run_through<T: Transport>(
+    graph: &Graph,
+    flows: &[Flow],
+    changes: &[Change],
+    transport: &T,
+    settings: NetworkSettings,
+) -> PacketOutcome {
     let forwarding = Forwarding::new(graph);
-    let simulation = Simulation::new(graph, &forwarding, flows, &[], transport, settings).unwrap();
+    let scene = Scene { graph, forwarding: &forwarding, flows, triggers: &[], changes };
+    let simulation = Simulation::new(scene, transport, settings).unwrap();
     simulation.run(u64::MAX, &AtomicBool::new(false)).unwrap()
 }
 

@@ -1,0 +1,99 @@
+//! What goes wrong, and is mended, while packets are under way: links that go down and come back, slow down, or err.
+//!
+//! A link that is down loses what is on it and what waits for it. Until routes are recomputed, switches go on sending
+//! packets its way, which are lost; a NIC knows at once that its own port is down.
+
+use super::port::End;
+use super::run::{Event, Simulation};
+use super::settings::Transport;
+use crate::Picoseconds;
+use crate::routing::Forwarding;
+
+/// What becomes of a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Becomes {
+    /// Nothing passes.
+    Down,
+    /// All passes again.
+    Up,
+    /// It carries so many bytes a second.
+    Rate(f64),
+    /// It loses so many packets of a thousand million to bit errors.
+    Erring(u32),
+}
+
+/// A link changes, in one direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// When.
+    pub at: Picoseconds,
+    /// Which link.
+    pub link: u32,
+    /// Into what.
+    pub becomes: Becomes,
+    /// How much later all switches have new routes; none where nobody computes any (MRC's static routes).
+    pub routes_after: Option<Picoseconds>,
+}
+
+impl<T: Transport> Simulation<'_, T> {
+    /// Schedules all changes.
+    pub(super) fn expect_changes(&mut self) {
+        for (index, change) in self.changes.iter().enumerate() {
+            self.wheel.add(change.at, Event::Change.word(index as u32));
+            let alters_paths = matches!(change.becomes, Becomes::Down | Becomes::Up);
+            if let Some(delay) = change.routes_after.filter(|_| alters_paths) {
+                self.wheel.add(change.at + delay, Event::Routes.word(0));
+            }
+        }
+    }
+
+    pub(super) fn change(&mut self, index: u32) {
+        let Change { link, becomes, .. } = self.changes[index as usize];
+        match becomes {
+            Becomes::Down => {
+                self.ports[link as usize].is_down = true;
+                self.empty(link);
+            }
+            Becomes::Up => {
+                let port = &mut self.ports[link as usize];
+                (port.is_down, port.is_paused, port.is_pausing) = (false, false, false);
+                self.wake_port(link);
+            }
+            Becomes::Rate(rate) => self.ports[link as usize].set_rate(rate),
+            Becomes::Erring(loss) => self.ports[link as usize].loss = loss,
+        }
+    }
+
+    /// Gives all switches routes around the links that are down now.
+    pub(super) fn reroute(&mut self) {
+        let is_down: Vec<bool> = self.ports.iter().map(|port| port.is_down).collect();
+        self.detour = is_down.contains(&true).then(|| Box::new(Forwarding::around(self.graph, &is_down)));
+    }
+
+    /// Loses all that waits before a port.
+    pub(super) fn empty(&mut self, index: u32) {
+        let port = &mut self.ports[index as usize];
+        (port.data_bytes, port.urgent_bytes) = (0, 0);
+        let urgent = std::mem::take(&mut port.urgent);
+        let data = std::mem::take(&mut port.data);
+        for place in data {
+            self.release(index, self.pool[place].size);
+            self.lose(place);
+        }
+        urgent.into_iter().for_each(|place| self.lose(place));
+    }
+
+    /// Sees to it that a port sends what waits, now or when it is free.
+    pub(super) fn wake_port(&mut self, index: u32) {
+        let port = &mut self.ports[index as usize];
+        if !port.is_armed {
+            port.is_armed = true;
+            self.wheel.add(port.free_at.max(self.now), Event::Free.word(index));
+        }
+    }
+
+    /// Whether a port leaves a NIC.
+    pub(super) fn is_nic(&self, index: u32) -> bool {
+        matches!(self.ports[index as usize].from, End::Host(_))
+    }
+}
