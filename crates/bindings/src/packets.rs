@@ -8,8 +8,10 @@ use eastwest_engine::packet::{
 use eastwest_engine::routing::Forwarding;
 use eastwest_engine::{PS_PER_S, Picoseconds};
 use eastwest_transport::Framing;
+use eastwest_transport::mrc::MrcSettings;
 use eastwest_transport::roce::{Repeat, RoceSettings};
-use eastwest_transport::uet::{NsccSettings, UetSettings};
+use eastwest_transport::sprayed::{NsccSettings, SprayedSettings};
+use eastwest_transport::uet::UetSettings;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -35,6 +37,7 @@ pub struct SettingsIn {
     base_rtt_s: f64,
     timeout_s: f64,
     entropies: u16,
+    probe_every_s: f64,
     ack_every: u32,
     selective_repeat: bool,
     room: u32,
@@ -123,16 +126,16 @@ impl SettingsIn {
         })
     }
 
-    fn uet(&self) -> UetSettings {
+    fn sprayed(&self) -> SprayedSettings {
         let framing = self.framing();
         let mtu = framing.payload + framing.header;
-        let nscc = NsccSettings::new(mtu, framing.payload, picoseconds(self.base_rtt_s), self.rate, self.trim > 0);
-        UetSettings {
+        let base_rtt = picoseconds(self.base_rtt_s);
+        SprayedSettings {
             framing,
-            nscc,
-            entropies: self.entropies,
+            nscc: NsccSettings::new(mtu, framing.payload, base_rtt, self.rate, self.trim > 0),
             ack_every: self.ack_every,
             timeout: picoseconds(self.timeout_s),
+            overtaking: (self.transport == "mrc").then_some(base_rtt),
         }
     }
 
@@ -195,7 +198,12 @@ impl PacketNetwork {
         let until = if until_s.is_finite() { picoseconds(until_s) } else { Picoseconds::MAX };
         let run = Run { network: self, flows: &given, triggers: &triggers, settings: network, until };
         let outcome = match settings.transport.as_str() {
-            "uet" => run.with(py, &settings.uet())?,
+            "uet" => run.with(py, &UetSettings { sprayed: settings.sprayed(), entropies: settings.entropies })?,
+            "mrc" => {
+                let probe_every = picoseconds(settings.probe_every_s);
+                let (sprayed, entropies) = (settings.sprayed(), settings.entropies);
+                run.with(py, &MrcSettings { sprayed, entropies, probe_every })?
+            }
             "rocev2" => run.with(py, &settings.roce())?,
             word => return Err(EngineError::new_err(format!("unknown transport '{word}'"))),
         };

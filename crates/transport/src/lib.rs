@@ -9,9 +9,11 @@
 //! Arithmetic is on integers: bytes, picoseconds, packets.
 
 mod bitmap;
+pub mod mrc;
 mod packet;
 mod random;
 pub mod roce;
+pub mod sprayed;
 pub mod uet;
 
 pub use bitmap::Bitmap;

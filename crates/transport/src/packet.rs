@@ -12,6 +12,17 @@ pub enum Kind {
     Nack = 2,
     /// Congestion seen, from receiver to sender (RoCEv2's CNP).
     Cnp = 3,
+    /// A question whether a path works, from sender to receiver.
+    Probe = 4,
+    /// Its answer.
+    ProbeAnswer = 5,
+}
+
+impl Kind {
+    /// Whether such packets go from sender to receiver.
+    pub fn is_forward(self) -> bool {
+        matches!(self, Kind::Data | Kind::Probe)
+    }
 }
 
 /// Bits of a header.
@@ -82,6 +93,11 @@ impl Packet {
     /// Sequence number of bit 0 of an acknowledgement's bitmap.
     pub fn base(&self) -> u32 {
         self.cumulative + u32::from(self.ahead)
+    }
+
+    /// A probe of a path.
+    pub fn probe(flow: u32, size: u16, entropy: u16) -> Self {
+        Self { kind: Kind::Probe, ..Self::data(flow, 0, size, entropy, Flags::default()) }
     }
 
     /// An answer of some kind to a packet; echoes its entropy value, and of its bits those that say what it met.

@@ -2,8 +2,10 @@
 
 mod wire;
 
+use eastwest_transport::mrc::MrcSettings;
 use eastwest_transport::roce::{Repeat, RoceReceiver, RoceSender, RoceSettings};
-use eastwest_transport::uet::{NsccSettings, UetReceiver, UetSender, UetSettings};
+use eastwest_transport::sprayed::{NsccSettings, SprayedSettings};
+use eastwest_transport::uet::UetSettings;
 use eastwest_transport::{Framing, Picoseconds, Receiver, Sender};
 use proptest::prelude::*;
 use wire::{Link, Story, run};
@@ -13,9 +15,9 @@ const US: Picoseconds = 1_000_000;
 const PACE: Picoseconds = 81_920; // 4096 B at 400 Gb/s
 const CLEAN: Link = Link { loss: 0, repeat: 0, jitter: 0, delay: 5 * US, pace: PACE };
 
-fn uet() -> UetSettings {
+fn sprayed(overtaking: Option<Picoseconds>) -> SprayedSettings {
     let nscc = NsccSettings::new(4096, 4032, 10 * US + 2 * PACE, 50e9, true);
-    UetSettings { framing: FRAMING, nscc, entropies: 64, ack_every: 16384, timeout: 90 * US }
+    SprayedSettings { framing: FRAMING, nscc, ack_every: 16384, timeout: 90 * US, overtaking }
 }
 
 fn roce(repeat: Repeat) -> RoceSettings {
@@ -23,7 +25,15 @@ fn roce(repeat: Repeat) -> RoceSettings {
 }
 
 fn over_uet(bytes: u64, link: Link, seed: u64) -> (Story, u32) {
-    let (mut sender, mut receiver) = (UetSender::new(uet(), 0, bytes, seed), UetReceiver::new(uet(), bytes));
+    let uet = UetSettings { sprayed: sprayed(None), entropies: 64 };
+    let (mut sender, mut receiver) = (uet.sender(0, bytes, seed), uet.receiver(bytes));
+    let story = run(&mut sender, &mut receiver, link, seed);
+    (story, receiver.received())
+}
+
+fn over_mrc(bytes: u64, link: Link, seed: u64) -> (Story, u32) {
+    let mrc = MrcSettings { sprayed: sprayed(Some(10 * US)), entropies: 128, probe_every: 50 * US };
+    let (mut sender, mut receiver) = (mrc.sender(0, bytes, seed), mrc.receiver(bytes));
     let story = run(&mut sender, &mut receiver, link, seed);
     (story, receiver.received())
 }
@@ -44,6 +54,7 @@ fn unhindered(packets: u64) -> Picoseconds {
 fn a_clean_link_carries_a_message_at_its_pace() {
     let bytes = 400 * 4032;
     assert_eq!(over_uet(bytes, CLEAN, 1).0, Story { end: unhindered(400), sent: 400 });
+    assert_eq!(over_mrc(bytes, CLEAN, 1).0, Story { end: unhindered(400), sent: 400 });
     assert_eq!(over_roce(bytes, Repeat::GoBackN, CLEAN, 1).0, Story { end: unhindered(400), sent: 400 });
 }
 
@@ -75,6 +86,7 @@ proptest! {
         let link = Link { loss, repeat, jitter, ..CLEAN };
         let bytes = packets * 4032 - 100;
         prop_assert_eq!(u64::from(over_uet(bytes, link, seed).1), packets);
+        prop_assert_eq!(u64::from(over_mrc(bytes, link, seed).1), packets);
         for repeat in [Repeat::GoBackN, Repeat::Selective] {
             prop_assert_eq!(u64::from(over_roce(bytes, repeat, link, seed).1), packets);
         }

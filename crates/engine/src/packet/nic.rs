@@ -109,7 +109,7 @@ impl<T: Transport> Simulation<'_, T> {
             match polled {
                 Transmit::Packet(packet) => {
                     self.hosts[host as usize].ready.push_back(flow);
-                    self.totals.packets += 1;
+                    self.totals.packets += u64::from(packet.kind == Kind::Data);
                     self.arm(flow);
                     return Some(packet);
                 }
@@ -146,8 +146,9 @@ impl<T: Transport> Simulation<'_, T> {
     /// A packet has come to a host.
     pub(super) fn receive(&mut self, packet: &Packet) {
         let flow = packet.flow as usize;
-        if packet.kind == Kind::Data {
-            self.totals.delivered += u64::from(!packet.flags.has(Flags::TRIMMED));
+        if packet.kind.is_forward() {
+            let is_whole = packet.kind == Kind::Data && !packet.flags.has(Flags::TRIMMED);
+            self.totals.delivered += u64::from(is_whole);
             let Some(receiver) = &mut self.receivers[flow] else { return };
             let before = receiver.received();
             let answer = receiver.on_packet(self.now, packet);

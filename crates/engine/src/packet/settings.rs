@@ -1,5 +1,6 @@
 //! How switches treat packets, and which transport the hosts speak.
 
+use eastwest_transport::mrc::{MrcReceiver, MrcSender, MrcSettings};
 use eastwest_transport::roce::{RoceReceiver, RoceSender, RoceSettings};
 use eastwest_transport::uet::{UetReceiver, UetSender, UetSettings};
 use eastwest_transport::{Receiver, Sender};
@@ -101,11 +102,24 @@ impl Transport for UetSettings {
     type Receiver = UetReceiver;
 
     fn sender(&self, flow: u32, bytes: u64, seed: u64) -> UetSender {
-        UetSender::new(*self, flow, bytes, seed)
+        self.sender(flow, bytes, seed)
     }
 
     fn receiver(&self, bytes: u64) -> UetReceiver {
-        UetReceiver::new(*self, bytes)
+        self.receiver(bytes)
+    }
+}
+
+impl Transport for MrcSettings {
+    type Sender = MrcSender;
+    type Receiver = MrcReceiver;
+
+    fn sender(&self, flow: u32, bytes: u64, seed: u64) -> MrcSender {
+        self.sender(flow, bytes, seed)
+    }
+
+    fn receiver(&self, bytes: u64) -> MrcReceiver {
+        self.receiver(bytes)
     }
 }
 

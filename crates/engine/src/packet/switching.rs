@@ -14,7 +14,7 @@ impl<T: Transport> Simulation<'_, T> {
     /// The port by which a switch sends a packet on; none where nothing leads to its receiver.
     pub(super) fn choose(&mut self, switch: u32, place: Place) -> Option<u32> {
         let packet = &self.pool[place];
-        let host = self.routes[packet.flow as usize].hosts[usize::from(packet.kind == Kind::Data)];
+        let host = self.routes[packet.flow as usize].hosts[usize::from(packet.kind.is_forward())];
         let plug = &self.plugs[(host * self.planes) as usize + self.plane(packet.entropy)];
         if self.attachment_of[switch as usize] == plug.attachment {
             return Some(plug.down);

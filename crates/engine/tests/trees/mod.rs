@@ -11,8 +11,10 @@ use eastwest_engine::packet::{
 };
 use eastwest_engine::routing::Forwarding;
 use eastwest_transport::Framing;
+use eastwest_transport::mrc::MrcSettings;
 use eastwest_transport::roce::{Repeat, RoceSettings};
-use eastwest_transport::uet::{NsccSettings, UetSettings};
+use eastwest_transport::sprayed::{NsccSettings, SprayedSettings};
+use eastwest_transport::uet::UetSettings;
 
 pub const US: u64 = 1_000_000;
 /// 400 Gb/s in bytes a second.
@@ -58,7 +60,14 @@ pub fn shifted(hosts: u32, shift: u32, bytes: u64) -> Vec<Flow> {
 pub fn uet(base_rtt: u64, trims: bool) -> UetSettings {
     let framing = Framing { payload: 4032, header: 64, control: 64 };
     let nscc = NsccSettings::new(4096, 4032, base_rtt, RATE, trims);
-    UetSettings { framing, nscc, entropies: 64, ack_every: 16384, timeout: 100 * US }
+    let sprayed = SprayedSettings { framing, nscc, ack_every: 16384, timeout: 100 * US, overtaking: None };
+    UetSettings { sprayed, entropies: 64 }
+}
+
+/// MRC, framed alike; packets may overtake each other by a round trip.
+pub fn mrc(base_rtt: u64, trims: bool) -> MrcSettings {
+    let sprayed = SprayedSettings { overtaking: Some(base_rtt), ..uet(base_rtt, trims).sprayed };
+    MrcSettings { sprayed, entropies: 128, probe_every: 50 * US }
 }
 
 pub fn roce(repeat: Repeat) -> RoceSettings {

@@ -2,32 +2,37 @@
 //! control at the sender (NSCC).
 //!
 //! After the Ultra Ethernet specification 1.0 (June 2025), sections on the packet delivery sublayer and congestion
-//! management, with the constants that the consortium's own reference simulator uses. Not here: receiver-based control
-//! (RCCC), packet delivery contexts, the semantic sublayer.
+//! management. Not here: receiver-based control (RCCC), packet delivery contexts, the semantic sublayer.
 
-mod entropy;
-mod nscc;
-mod receiver;
-mod sender;
+mod spraying;
 
-pub use entropy::{Feedback, Spraying};
-pub use nscc::{Nscc, NsccSettings};
-pub use receiver::UetReceiver;
-pub use sender::UetSender;
+pub use spraying::Spraying;
 
-use crate::{Framing, Picoseconds};
+use crate::sprayed::{SprayedReceiver, SprayedSender, SprayedSettings};
 
 /// What all flows of a fabric share.
 #[derive(Clone, Copy, Debug)]
 pub struct UetSettings {
-    /// How messages are cut.
-    pub framing: Framing,
-    /// Congestion control.
-    pub nscc: NsccSettings,
+    /// Framing, window and timers.
+    pub sprayed: SprayedSettings,
     /// Entropy values that a flow sprays over: a power of two.
     pub entropies: u16,
-    /// Bytes after which a receiver acknowledges, where nothing else makes it.
-    pub ack_every: u32,
-    /// Time after which a packet of which nothing was heard is taken for lost.
-    pub timeout: Picoseconds,
+}
+
+/// The sending side.
+pub type UetSender = SprayedSender<Spraying>;
+/// The receiving side.
+pub type UetReceiver = SprayedReceiver;
+
+impl UetSettings {
+    /// The sender of a message of so many bytes; the seed draws its entropy values.
+    pub fn sender(&self, flow: u32, bytes: u64, seed: u64) -> UetSender {
+        let seed = crate::Random::new(seed ^ (u64::from(flow) << 32)).bits();
+        SprayedSender::new(self.sprayed, flow, bytes, Spraying::new(self.entropies, seed))
+    }
+
+    /// The receiver of a message of so many bytes.
+    pub fn receiver(&self, bytes: u64) -> UetReceiver {
+        SprayedReceiver::new(self.sprayed, bytes)
+    }
 }

@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::UetSettings;
-use super::entropy::{Feedback, Spraying};
 use super::nscc::Nscc;
-use crate::{Bitmap, Flags, Kind, Packet, Picoseconds, Random, Sender, Transmit};
+use super::{Feedback, Paths, SprayedSettings};
+use crate::{Bitmap, Flags, Kind, Packet, Picoseconds, Sender, Transmit};
 
 /// What is known of a packet that was sent.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +13,7 @@ struct Record {
     state: State,
     /// Times that it was sent again.
     again: u8,
+    entropy: u16,
 }
 
 /// A time of which only the age can be told, to 2^10 ps and up to four seconds: half of the memory of a time.
@@ -39,8 +39,8 @@ enum State {
 
 /// One message on its way.
 #[derive(Clone, Debug)]
-pub struct UetSender {
-    settings: UetSettings,
+pub struct SprayedSender<P> {
+    settings: SprayedSettings,
     flow: u32,
     bytes: u64,
     packets: u32,
@@ -52,15 +52,18 @@ pub struct UetSender {
     in_flight: u32,
     lost: Bitmap,
     congestion: Nscc,
-    spraying: Spraying,
+    paths: P,
+    /// When the packet was sent that was sent last of those that have arrived.
+    youngest: Picoseconds,
+    /// Whether paths wait to be probed.
+    probes_are_due: bool,
     timer: Option<Picoseconds>,
     retransmits: u64,
 }
 
-impl UetSender {
-    /// A message of so many bytes, to be sent from its first packet on.
-    pub fn new(settings: UetSettings, flow: u32, bytes: u64, seed: u64) -> Self {
-        let seed = Random::new(seed ^ (u64::from(flow) << 32)).bits();
+impl<P: Paths> SprayedSender<P> {
+    /// A message of so many bytes over paths, to be sent from its first packet on.
+    pub fn new(settings: SprayedSettings, flow: u32, bytes: u64, paths: P) -> Self {
         Self {
             settings,
             flow,
@@ -72,7 +75,9 @@ impl UetSender {
             in_flight: 0,
             lost: Bitmap::default(),
             congestion: Nscc::new(settings.nscc),
-            spraying: Spraying::new(settings.entropies, seed),
+            paths,
+            youngest: 0,
+            probes_are_due: false,
             timer: None,
             retransmits: 0,
         }
@@ -98,6 +103,7 @@ impl UetSender {
         let is_marked = ack.flags.has(Flags::CE);
         let delay = match self.round_trip(now, ack) {
             Some(round_trip) => {
+                self.youngest = self.youngest.max(now - round_trip);
                 let delay = self.congestion.delay(round_trip);
                 self.congestion.sample(delay, is_marked);
                 delay
@@ -110,9 +116,38 @@ impl UetSender {
             self.arrived(ack.base() + bits.trailing_zeros());
             bits &= bits - 1;
         }
-        self.spraying.learn(ack.entropy, if is_marked { Feedback::Marked } else { Feedback::Good });
+        self.paths.learn(now, ack.entropy, if is_marked { Feedback::Marked } else { Feedback::Good });
         let arrived = u64::from(newly) * self.settings.nscc.mtu;
         self.congestion.on_ack(now, is_marked, delay, arrived, self.bytes_in_flight());
+        if let Some(overtaking) = self.settings.overtaking {
+            self.give_up_overtaken(now, overtaking);
+        }
+    }
+
+    /// Takes for lost what was sent so long before something that has arrived that no queue explains it.
+    fn give_up_overtaken(&mut self, now: Picoseconds, overtaking: Picoseconds) {
+        let limit = (now - self.youngest) + overtaking;
+        for index in 0..self.records.len() {
+            let record = &self.records[index];
+            if record.sent.age(now) > limit {
+                if record.state == State::UnderWay {
+                    self.give_up(now, index);
+                }
+            } else if record.again == 0 {
+                break; // those behind were sent later still, but for repeats, whose turn comes
+            }
+        }
+    }
+
+    /// Takes a packet under way for lost.
+    fn give_up(&mut self, now: Picoseconds, index: usize) {
+        let record = &mut self.records[index];
+        record.state = State::Lost;
+        let entropy = record.entropy;
+        self.lost.mark(self.first + index as u32);
+        self.in_flight = self.in_flight.saturating_sub(1);
+        self.congestion.on_loss(self.settings.nscc.mtu);
+        self.paths.learn(now, entropy, Feedback::Lost);
     }
 
     /// Time since the packet was sent that an acknowledgement answers, where it is plain which sending it answers.
@@ -150,7 +185,7 @@ impl UetSender {
             (true, true) => Feedback::Marked,
             (true, false) => Feedback::Good,
         };
-        self.spraying.learn(nack.entropy, feedback);
+        self.paths.learn(now, nack.entropy, feedback);
     }
 
     /// How long ago the packet under way that was sent first was sent.
@@ -160,16 +195,23 @@ impl UetSender {
     }
 }
 
-impl Sender for UetSender {
+impl<P: Paths> Sender for SprayedSender<P> {
     fn on_packet(&mut self, now: Picoseconds, packet: &Packet) {
         match packet.kind {
             Kind::Ack => self.on_ack(now, packet),
             Kind::Nack => self.on_nack(now, packet),
-            Kind::Data | Kind::Cnp => {}
+            Kind::ProbeAnswer => self.paths.probed(packet.entropy),
+            Kind::Data | Kind::Cnp | Kind::Probe => {}
         }
     }
 
     fn poll_transmit(&mut self, now: Picoseconds) -> Transmit {
+        if self.probes_are_due {
+            if let Some(value) = self.paths.probe(now) {
+                return Transmit::Packet(Packet::probe(self.flow, self.settings.framing.control, value));
+            }
+            self.probes_are_due = false;
+        }
         let highest = self.first + self.records.len() as u32;
         let lost = self.lost.first();
         if lost.is_none() && highest == self.packets {
@@ -182,40 +224,40 @@ impl Sender for UetSender {
             return Transmit::Nothing;
         }
         let is_last = seq + 1 == self.packets || self.congestion.window() < under_way + 2 * self.settings.nscc.mtu;
-        let flags = Flags::default().with_if(Flags::ACK_NOW, is_last || lost.is_some());
+        let entropy = self.paths.deal();
+        let fresh = Record { sent: Stamp::of(now), state: State::UnderWay, again: 0, entropy };
         match lost {
-            None => self.records.push_back(Record { sent: Stamp::of(now), state: State::UnderWay, again: 0 }),
+            None => self.records.push_back(fresh),
             Some(seq) => {
                 self.lost.unmark(seq);
                 self.retransmits += 1;
                 if let Some(record) = self.record(seq) {
-                    *record =
-                        Record { sent: Stamp::of(now), state: State::UnderWay, again: record.again.saturating_add(1) };
+                    *record = Record { again: record.again.saturating_add(1), ..fresh };
                 }
             }
         }
         self.in_flight += 1;
         self.timer.get_or_insert(now + self.settings.timeout);
-        let flags = flags.with_if(Flags::AGAIN, lost.is_some());
-        Transmit::Packet(Packet::data(self.flow, seq, size, self.spraying.deal(), flags))
+        let flags =
+            Flags::default().with_if(Flags::ACK_NOW, is_last || lost.is_some()).with_if(Flags::AGAIN, lost.is_some());
+        Transmit::Packet(Packet::data(self.flow, seq, size, entropy, flags))
     }
 
     fn deadline(&self) -> Option<Picoseconds> {
-        self.timer
+        let probe = self.paths.next_probe().filter(|_| !self.probes_are_due);
+        self.timer.into_iter().chain(probe).min()
     }
 
     fn on_deadline(&mut self, now: Picoseconds) {
+        self.probes_are_due |= self.paths.next_probe().is_some_and(|probe| probe <= now);
         if self.timer.is_none_or(|timer| now < timer) {
             return;
         }
         let timeout = self.settings.timeout;
-        let expired = |record: &Record| record.state == State::UnderWay && record.sent.age(now) >= timeout;
         for index in 0..self.records.len() {
-            if expired(&self.records[index]) {
-                self.records[index].state = State::Lost;
-                self.lost.mark(self.first + index as u32);
-                self.in_flight = self.in_flight.saturating_sub(1);
-                self.congestion.on_loss(self.settings.nscc.mtu);
+            let record = &self.records[index];
+            if record.state == State::UnderWay && record.sent.age(now) >= timeout {
+                self.give_up(now, index);
             }
         }
         self.timer = self.longest(now).map(|age| now + timeout.saturating_sub(age) + (1 << 10));

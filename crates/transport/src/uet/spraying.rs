@@ -2,24 +2,14 @@
 
 use std::collections::VecDeque;
 
-use crate::Random;
+use crate::sprayed::{Feedback, Paths};
+use crate::{Picoseconds, Random};
 
 /// Largest penalty of an entropy value: turns for which it is passed over.
 const WORST: u8 = 15;
 
 /// Most values kept for a second use.
 const MOST_RECYCLED: usize = 256;
-
-/// What became of a packet with some entropy value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Feedback {
-    /// It arrived unmarked.
-    Good,
-    /// It arrived, marked.
-    Marked,
-    /// It was trimmed on the way.
-    Trimmed,
-}
 
 /// Deals out entropy values: first those that have just proved good (as REPS recycles them), otherwise all in turn, in an
 /// order that changes from round to round, passing over those that met congestion.
@@ -46,8 +36,17 @@ impl Spraying {
         Self { values, upper, turn: 0, shuffle, penalty, good: VecDeque::new(), random }
     }
 
-    /// The value of the next packet.
-    pub fn deal(&mut self) -> u16 {
+    fn pass(&mut self) {
+        self.turn += 1;
+        if self.turn == self.values {
+            self.turn = 0;
+            self.shuffle = self.random.bits() as u16 & (self.values - 1);
+        }
+    }
+}
+
+impl Paths for Spraying {
+    fn deal(&mut self) -> u16 {
         if let Some(value) = self.good.pop_front() {
             return value;
         }
@@ -70,16 +69,7 @@ impl Spraying {
         self.upper | value
     }
 
-    fn pass(&mut self) {
-        self.turn += 1;
-        if self.turn == self.values {
-            self.turn = 0;
-            self.shuffle = self.random.bits() as u16 & (self.values - 1);
-        }
-    }
-
-    /// Takes note of what a value met.
-    pub fn learn(&mut self, value: u16, feedback: Feedback) {
+    fn learn(&mut self, _now: Picoseconds, value: u16, feedback: Feedback) {
         let index = usize::from(value & (self.values - 1));
         let penalty = match feedback {
             Feedback::Good => {
@@ -90,9 +80,20 @@ impl Spraying {
             }
             Feedback::Marked => 1,
             Feedback::Trimmed => 4,
+            Feedback::Lost => WORST,
         };
         self.penalty[index] = (self.penalty[index] + penalty).min(WORST);
     }
+
+    fn probe(&mut self, _now: Picoseconds) -> Option<u16> {
+        None
+    }
+
+    fn next_probe(&self) -> Option<Picoseconds> {
+        None
+    }
+
+    fn probed(&mut self, _value: u16) {}
 }
 
 #[cfg(test)]
@@ -113,7 +114,7 @@ mod tests {
     fn a_trimmed_value_is_passed_over_and_comes_back() {
         let mut spraying = Spraying::new(4, 1);
         let trimmed = spraying.deal();
-        spraying.learn(trimmed, Feedback::Trimmed);
+        spraying.learn(0, trimmed, Feedback::Trimmed);
         let next: Vec<u16> = (0..40).map(|_| spraying.deal()).collect();
         assert!(!next[..8].contains(&trimmed));
         assert!(next.contains(&trimmed));
@@ -124,7 +125,7 @@ mod tests {
         let mut spraying = Spraying::new(16, 3);
         spraying.deal();
         let good = spraying.deal();
-        spraying.learn(good, Feedback::Good);
+        spraying.learn(0, good, Feedback::Good);
         assert_eq!(spraying.deal(), good);
     }
 }

@@ -1,5 +1,7 @@
 //! NSCC, the network-signalled congestion control of Ultra Ethernet: a window at the sender, moved by marks and delay.
 //!
+//! After the Ultra Ethernet specification 1.0 (June 2025), with the constants of the consortium's reference simulator.
+//!
 //! | mark | delay | the window |
 //! |---|---|---|
 //! | no | below target | grows in proportion to what is missing to the target; fast after a window without queues |

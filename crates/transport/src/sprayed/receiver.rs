@@ -1,12 +1,12 @@
 //! The receiving side: places packets in any order and says what has arrived.
 
-use super::UetSettings;
+use super::SprayedSettings;
 use crate::{Bitmap, Flags, Kind, Packet, Picoseconds, Receiver};
 
 /// One message as it comes in.
 #[derive(Clone, Debug)]
-pub struct UetReceiver {
-    settings: UetSettings,
+pub struct SprayedReceiver {
+    settings: SprayedSettings,
     packets: u32,
     /// Packets that came ahead of the lowest that is missing.
     ahead: Bitmap,
@@ -17,9 +17,9 @@ pub struct UetReceiver {
     owes_answer: bool,
 }
 
-impl UetReceiver {
+impl SprayedReceiver {
     /// Waits for the first packet of a flow of so many bytes.
-    pub fn new(settings: UetSettings, bytes: u64) -> Self {
+    pub fn new(settings: SprayedSettings, bytes: u64) -> Self {
         let packets = settings.framing.packets(bytes);
         Self { settings, packets, ahead: Bitmap::default(), received: 0, unacknowledged: 0, owes_answer: false }
     }
@@ -65,10 +65,12 @@ impl UetReceiver {
     }
 }
 
-impl Receiver for UetReceiver {
+impl Receiver for SprayedReceiver {
     fn on_packet(&mut self, _now: Picoseconds, packet: &Packet) -> Option<Packet> {
-        if packet.kind != Kind::Data {
-            return None;
+        match packet.kind {
+            Kind::Data => {}
+            Kind::Probe => return Some(packet.answer(Kind::ProbeAnswer, self.settings.framing.control)),
+            _ => return None,
         }
         if !packet.flags.has(Flags::TRIMMED) {
             return self.on_data(packet);

@@ -1,0 +1,43 @@
+//! Multipath Reliable Connection: every packet over an entropy value of its own, from a set spread evenly over the planes
+//! of the NIC; a value whose packet is lost is retired at once, probed, and brought back.
+//!
+//! After the published summaries of the MRC paper (arXiv 2605.04333): marks move a value's share elsewhere, losses retire
+//! it, trimming does not, answers echo it, and paths are static source routes, so nobody computes new ones. They say
+//! nothing of the sender's rate; here it is Ultra Ethernet's NSCC. A loss is told by packets that were sent later and have
+//! arrived. Not here: sharing what is known of paths between flows to one peer.
+
+mod entropy_set;
+
+pub use entropy_set::EntropySet;
+
+use crate::sprayed::{SprayedReceiver, SprayedSender, SprayedSettings};
+use crate::{Picoseconds, Random};
+
+/// What all flows of a fabric share.
+#[derive(Clone, Copy, Debug)]
+pub struct MrcSettings {
+    /// Framing, window and timers.
+    pub sprayed: SprayedSettings,
+    /// Entropy values of a flow: a power of two, 128 to 256 as published.
+    pub entropies: u16,
+    /// Time between probes of a value that was retired.
+    pub probe_every: Picoseconds,
+}
+
+/// The sending side.
+pub type MrcSender = SprayedSender<EntropySet>;
+/// The receiving side.
+pub type MrcReceiver = SprayedReceiver;
+
+impl MrcSettings {
+    /// The sender of a message of so many bytes; the seed draws the order of its entropy values.
+    pub fn sender(&self, flow: u32, bytes: u64, seed: u64) -> MrcSender {
+        let seed = Random::new(seed ^ (u64::from(flow) << 32)).bits();
+        SprayedSender::new(self.sprayed, flow, bytes, EntropySet::new(self.entropies, self.probe_every, seed))
+    }
+
+    /// The receiver of a message of so many bytes.
+    pub fn receiver(&self, bytes: u64) -> MrcReceiver {
+        SprayedReceiver::new(self.sprayed, bytes)
+    }
+}

@@ -1,0 +1,61 @@
+//! What transports share that spread a message's packets over many paths: selective acknowledgement of packets in any
+//! order, repeats one by one, and a window moved by marks and delay.
+//!
+//! How paths are chosen, and what is learnt of them, is each transport's own ([`Paths`]).
+
+mod nscc;
+mod receiver;
+mod sender;
+
+pub use nscc::{Nscc, NsccSettings};
+pub use receiver::SprayedReceiver;
+pub use sender::SprayedSender;
+
+use crate::{Framing, Picoseconds};
+
+/// What all flows of a fabric share.
+#[derive(Clone, Copy, Debug)]
+pub struct SprayedSettings {
+    /// How messages are cut.
+    pub framing: Framing,
+    /// Congestion control.
+    pub nscc: NsccSettings,
+    /// Bytes after which a receiver acknowledges, where nothing else makes it.
+    pub ack_every: u32,
+    /// Time after which a packet of which nothing was heard is taken for lost.
+    pub timeout: Picoseconds,
+    /// By how much packets may overtake each other: one sent so much before another that has arrived is taken for lost.
+    /// None where only timers tell.
+    pub overtaking: Option<Picoseconds>,
+}
+
+/// What became of a packet over some path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feedback {
+    /// It arrived unmarked.
+    Good,
+    /// It arrived, marked.
+    Marked,
+    /// It was trimmed on the way.
+    Trimmed,
+    /// It was taken for lost.
+    Lost,
+}
+
+/// Chooses the path of each packet, by entropy value.
+pub trait Paths {
+    /// The value of the next packet.
+    fn deal(&mut self) -> u16;
+
+    /// Takes note of what became of a packet with a value.
+    fn learn(&mut self, now: Picoseconds, value: u16, feedback: Feedback);
+
+    /// A value that is to be probed now, if any.
+    fn probe(&mut self, now: Picoseconds) -> Option<u16>;
+
+    /// When the next value is to be probed, if any is.
+    fn next_probe(&self) -> Option<Picoseconds>;
+
+    /// A probe over a value has come back.
+    fn probed(&mut self, value: u16);
+}
