@@ -8,6 +8,7 @@ use eastwest_engine::packet::{
 use eastwest_engine::routing::Forwarding;
 use eastwest_engine::{PS_PER_S, Picoseconds};
 use eastwest_transport::Framing;
+use eastwest_transport::dcqcn::DcqcnSettings;
 use eastwest_transport::mrc::MrcSettings;
 use eastwest_transport::roce::{Repeat, RoceSettings};
 use eastwest_transport::sprayed::{NsccSettings, SprayedSettings};
@@ -44,6 +45,8 @@ pub struct SettingsIn {
     trim: u16,
     mark_from: u32,
     mark_to: u32,
+    mark_most: f64,
+    dcqcn: String,
     pause_above: u32,
     pause_at: u32,
     loss: f64,
@@ -112,7 +115,11 @@ impl SettingsIn {
             } else {
                 Buffers::Lossy { room: self.room, trimming }
             },
-            marking: (self.mark_to > 0).then_some(Marking { from: self.mark_from, to: self.mark_to }),
+            marking: (self.mark_to > 0).then_some(Marking {
+                from: self.mark_from,
+                to: self.mark_to,
+                most: (self.mark_most * 1000.0) as u32,
+            }),
             patience: picoseconds(self.patience_s),
             loss: (self.loss * 1e9).round() as u32,
             watchdog: None,
@@ -139,14 +146,19 @@ impl SettingsIn {
         }
     }
 
-    fn roce(&self) -> RoceSettings {
-        RoceSettings {
+    fn roce(&self) -> PyResult<RoceSettings> {
+        Ok(RoceSettings {
             framing: self.framing(),
             repeat: if self.selective_repeat { Repeat::Selective } else { Repeat::GoBackN },
             window: u32::MAX,
             ack_every: 1,
             timeout: picoseconds(self.timeout_s),
-        }
+            dcqcn: match self.dcqcn.as_str() {
+                "off" => None,
+                "paper" => Some(DcqcnSettings::paper(self.rate)),
+                word => return Err(EngineError::new_err(format!("unknown DCQCN '{word}'"))),
+            },
+        })
     }
 }
 
@@ -204,7 +216,7 @@ impl PacketNetwork {
                 let (sprayed, entropies) = (settings.sprayed(), settings.entropies);
                 run.with(py, &MrcSettings { sprayed, entropies, probe_every })?
             }
-            "rocev2" => run.with(py, &settings.roce())?,
+            "rocev2" => run.with(py, &settings.roce()?)?,
             word => return Err(EngineError::new_err(format!("unknown transport '{word}'"))),
         };
         let out = PyDict::new(py);
@@ -224,6 +236,8 @@ impl PacketNetwork {
             ("trims", totals.trims),
             ("marks", totals.marks),
             ("retransmits", totals.retransmits),
+            ("cnps", totals.cnps),
+            ("storms", totals.storms),
             ("pauses", totals.pauses),
             ("deepest_queue_bytes", totals.deepest),
             ("events", outcome.events),

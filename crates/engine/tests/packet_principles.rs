@@ -2,9 +2,10 @@
 
 mod trees;
 
-use eastwest_engine::packet::{Choice, NetworkSettings};
+use eastwest_engine::packet::{Choice, Marking, NetworkSettings};
 use eastwest_transport::Random;
-use eastwest_transport::roce::Repeat;
+use eastwest_transport::dcqcn::DcqcnSettings;
+use eastwest_transport::roce::{Repeat, RoceSettings};
 use proptest::prelude::*;
 use trees::*;
 
@@ -137,4 +138,25 @@ proptest! {
             times(&run(&tree, &flows, &roce(repeat), settings));
         }
     }
+}
+
+#[test]
+fn dcqcn_converges_towards_fair_shares() {
+    // One flow has the port for itself for 2 ms; then another comes. Had both half each from then on, the first would have
+    // sent 2 ms at full rate and the rest at half. It takes DCQCN some ten milliseconds to get there: additive increase.
+    let (bytes, lead) = (1_200_000_000u64, 2_000 * US);
+    let dcqcn = Some(DcqcnSettings::paper(RATE));
+    // Kmin, Kmax and Pmax of the paper, times ten as the rate is
+    let marking = Some(Marking { from: 50_000, to: 2_000_000, most: 10 });
+    let settings = NetworkSettings { marking, ..lossy(1 << 26, false) };
+    let transport = RoceSettings { dcqcn, ack_every: 8, ..roce(Repeat::GoBackN) };
+    let outcome = run(&star(3), &[flow(0, 2, bytes, 0), flow(1, 2, bytes, lead)], &transport, settings);
+    let ends: Vec<f64> = outcome.flows.iter().map(|flow| flow.end.unwrap() as f64).collect();
+    let whole = bytes as f64 / RATE * 1e12;
+    let first = lead as f64 + 2.0 * (whole - lead as f64);
+    assert!(outcome.totals.cnps > 0 && outcome.totals.drops == 0);
+    assert!((ends[0] / first - 1.0).abs() < 0.2, "{} expected {first}", ends[0]);
+    assert!((ends[1] / (2.0 * whole) - 1.0).abs() < 0.1, "{} expected {}", ends[1], 2.0 * whole);
+    // The port is kept busy and the queue far below what both flows' windows would fill.
+    assert!(outcome.totals.deepest < 10_000_000, "{}", outcome.totals.deepest);
 }

@@ -9,6 +9,7 @@
 //! Arithmetic is on integers: bytes, picoseconds, packets.
 
 mod bitmap;
+pub mod dcqcn;
 pub mod mrc;
 mod packet;
 mod random;
@@ -34,6 +35,9 @@ pub enum Transmit {
     Nothing,
 }
 
+/// What a receiver answers to one packet: at most two packets.
+pub type Answers = [Option<Packet>; 2];
+
 /// The sending side of one flow: a message of known length.
 pub trait Sender {
     /// Takes a packet that came back.
@@ -57,8 +61,8 @@ pub trait Sender {
 
 /// The receiving side of one flow.
 pub trait Receiver {
-    /// Takes a packet of the flow; gives the answer that is due, if any.
-    fn on_packet(&mut self, now: Picoseconds, packet: &Packet) -> Option<Packet>;
+    /// Takes a packet of the flow; gives the answers that are due.
+    fn on_packet(&mut self, now: Picoseconds, packet: &Packet) -> Answers;
 
     /// Packets of the flow that have arrived, each counted once.
     fn received(&self) -> u32;

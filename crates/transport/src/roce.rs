@@ -1,9 +1,8 @@
 //! RoCEv2 reliable connection: packets in order over one path, sent again from a gap on (go-back-N) or one by one
-//! (selective repeat).
-//!
-//! Not here: DCQCN, which sets the rate.
+//! (selective repeat), at line rate or at DCQCN's.
 
-use crate::{Bitmap, Flags, Framing, Kind, Packet, Picoseconds, Random, Receiver, Sender, Transmit};
+use crate::dcqcn::{Dcqcn, DcqcnSettings};
+use crate::{Answers, Bitmap, Flags, Framing, Kind, Packet, Picoseconds, Random, Receiver, Sender, Transmit};
 
 /// What a NIC does about packets that are missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +26,8 @@ pub struct RoceSettings {
     pub ack_every: u32,
     /// Time without progress after which the sender begins again.
     pub timeout: Picoseconds,
+    /// Congestion control, where there is any.
+    pub dcqcn: Option<DcqcnSettings>,
 }
 
 /// One message on its way.
@@ -44,7 +45,9 @@ pub struct RoceSender {
     /// One past the highest packet that was sent.
     highest: u32,
     lost: Bitmap,
-    /// Packets in order that the timer saw last.
+    rate: Option<Dcqcn>,
+    /// When its rate allows the next packet.
+    next_at: Picoseconds,
     timer: Option<Picoseconds>,
     retransmits: u64,
 }
@@ -63,6 +66,8 @@ impl RoceSender {
             next: 0,
             highest: 0,
             lost: Bitmap::default(),
+            rate: settings.dcqcn.map(Dcqcn::new),
+            next_at: 0,
             timer: None,
             retransmits: 0,
         }
@@ -71,6 +76,11 @@ impl RoceSender {
 
 impl Sender for RoceSender {
     fn on_packet(&mut self, now: Picoseconds, packet: &Packet) {
+        if packet.kind == Kind::Cnp {
+            if let Some(rate) = &mut self.rate {
+                rate.on_notification(now);
+            }
+        }
         if !matches!(packet.kind, Kind::Ack | Kind::Nack) {
             return;
         }
@@ -102,6 +112,9 @@ impl Sender for RoceSender {
         if lost.is_none() && (seq >= self.packets || seq - self.acknowledged >= self.settings.window) {
             return Transmit::Nothing;
         }
+        if now < self.next_at {
+            return Transmit::NotBefore(self.next_at);
+        }
         let is_again = seq < self.highest;
         self.retransmits += u64::from(is_again);
         match lost {
@@ -113,6 +126,10 @@ impl Sender for RoceSender {
         let is_last = seq + 1 == self.packets;
         let flags = Flags::default().with_if(Flags::AGAIN, is_again).with_if(Flags::ACK_NOW, is_last || is_again);
         let size = self.settings.framing.size(self.bytes, seq);
+        if let Some(rate) = &mut self.rate {
+            self.next_at = now + (f64::from(size) / rate.rate(now) * 1e12) as Picoseconds;
+            rate.on_sent(size.into());
+        }
         Transmit::Packet(Packet::data(self.flow, seq, size, self.entropy, flags))
     }
 
@@ -150,13 +167,23 @@ pub struct RoceReceiver {
     unacknowledged: u32,
     /// The gap that was last complained of, so that each is named once.
     complained: Option<u32>,
+    /// When it last told of a mark.
+    notified: Option<Picoseconds>,
 }
 
 impl RoceReceiver {
     /// Waits for the first packet of a flow of so many bytes.
     pub fn new(settings: RoceSettings, bytes: u64) -> Self {
         let packets = settings.framing.packets(bytes);
-        Self { settings, packets, ahead: Bitmap::default(), received: 0, unacknowledged: 0, complained: None }
+        Self {
+            settings,
+            packets,
+            ahead: Bitmap::default(),
+            received: 0,
+            unacknowledged: 0,
+            complained: None,
+            notified: None,
+        }
     }
 
     fn answer(&mut self, packet: &Packet, kind: Kind) -> Packet {
@@ -168,11 +195,19 @@ impl RoceReceiver {
     }
 }
 
-impl Receiver for RoceReceiver {
-    fn on_packet(&mut self, _now: Picoseconds, packet: &Packet) -> Option<Packet> {
-        if packet.kind != Kind::Data || packet.flags.has(Flags::TRIMMED) {
+impl RoceReceiver {
+    /// Tells of a mark, if it is time.
+    fn notify(&mut self, now: Picoseconds, packet: &Packet) -> Option<Packet> {
+        let every = self.settings.dcqcn?.notify_every;
+        let is_due = self.notified.is_none_or(|last| now - last >= every);
+        if !packet.flags.has(Flags::CE) || !is_due {
             return None;
         }
+        self.notified = Some(now);
+        Some(packet.answer(Kind::Cnp, self.settings.framing.control))
+    }
+
+    fn on_data(&mut self, packet: &Packet) -> Option<Packet> {
         let expected = self.ahead.base();
         if self.ahead.has(packet.seq) {
             return Some(self.answer(packet, Kind::Ack));
@@ -193,6 +228,15 @@ impl Receiver for RoceReceiver {
         }
         let is_due = self.unacknowledged >= self.settings.ack_every || packet.flags.has(Flags::ACK_NOW);
         is_due.then(|| self.answer(packet, Kind::Ack))
+    }
+}
+
+impl Receiver for RoceReceiver {
+    fn on_packet(&mut self, now: Picoseconds, packet: &Packet) -> Answers {
+        if packet.kind != Kind::Data || packet.flags.has(Flags::TRIMMED) {
+            return [None, None];
+        }
+        [self.notify(now, packet), self.on_data(packet)]
     }
 
     fn received(&self) -> u32 {

@@ -21,7 +21,7 @@ fn sprayed(overtaking: Option<Picoseconds>) -> SprayedSettings {
 }
 
 fn roce(repeat: Repeat) -> RoceSettings {
-    RoceSettings { framing: FRAMING, repeat, window: u32::MAX, ack_every: 1, timeout: 90 * US }
+    RoceSettings { framing: FRAMING, repeat, window: u32::MAX, ack_every: 1, timeout: 90 * US, dcqcn: None }
 }
 
 fn over_uet(bytes: u64, link: Link, seed: u64) -> (Story, u32) {

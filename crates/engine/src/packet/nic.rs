@@ -151,7 +151,7 @@ impl<T: Transport> Simulation<'_, T> {
             self.totals.delivered += u64::from(is_whole);
             let Some(receiver) = &mut self.receivers[flow] else { return };
             let before = receiver.received();
-            let answer = receiver.on_packet(self.now, packet);
+            let answers = receiver.on_packet(self.now, packet);
             if receiver.received() > before {
                 self.progress = self.now;
                 if receiver.is_done() {
@@ -159,7 +159,8 @@ impl<T: Transport> Simulation<'_, T> {
                     self.pull(self.flows[flow].when_received);
                 }
             }
-            if let Some(answer) = answer {
+            for answer in answers.into_iter().flatten() {
+                self.totals.cnps += u64::from(answer.kind == Kind::Cnp);
                 let host = self.routes[flow].hosts[1];
                 let up = self.hosts[host as usize].ups[self.plane(answer.entropy)];
                 let port = &mut self.ports[up as usize];

@@ -32,6 +32,8 @@ pub struct Totals {
     pub trims: u64,
     /// Marks of congestion set.
     pub marks: u64,
+    /// Congestion notifications that receivers sent.
+    pub cnps: u64,
     /// Packets sent again.
     pub retransmits: u64,
     /// Pauses that ports asked for.

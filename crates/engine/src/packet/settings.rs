@@ -8,14 +8,16 @@ use eastwest_transport::{Receiver, Sender};
 use super::Choice;
 use crate::Picoseconds;
 
-/// Marks of congestion: none up to a fill, on every packet from another on, with growing probability between (RED), looked
-/// at when a packet leaves the queue.
+/// Marks of congestion: none up to a fill, on every packet from another on, with probability that grows between (RED),
+/// looked at when a packet leaves the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marking {
     /// Bytes up to which no packet is marked.
     pub from: u32,
     /// Bytes from which on every packet is.
     pub to: u32,
+    /// Probability that is reached just before that, in parts of a thousand.
+    pub most: u32,
 }
 
 /// What happens to a packet for which there is no room.

@@ -119,9 +119,9 @@ impl<T: Transport> Simulation<'_, T> {
         if packet.kind == Kind::Data && !packet.flags.has(Flags::TRIMMED) {
             if let Some(marking) = self.settings.marking {
                 let waiting = port.data_bytes;
-                let is_marked = waiting > marking.to
-                    || (waiting > marking.from
-                        && self.random.chance((waiting - marking.from).into(), (marking.to - marking.from).into()));
+                let (over, span) = (waiting.saturating_sub(marking.from), u64::from(marking.to - marking.from));
+                let part = u64::from(over) * u64::from(marking.most);
+                let is_marked = waiting > marking.to || (over > 0 && self.random.chance(part, span * 1000));
                 if is_marked {
                     packet.flags = packet.flags.with(Flags::CE);
                     self.totals.marks += 1;

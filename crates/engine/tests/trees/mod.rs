@@ -72,7 +72,7 @@ pub fn mrc(base_rtt: u64, trims: bool) -> MrcSettings {
 
 pub fn roce(repeat: Repeat) -> RoceSettings {
     let framing = Framing { payload: 4096, header: 0, control: 64 };
-    RoceSettings { framing, repeat, window: u32::MAX, ack_every: 1, timeout: 200 * US }
+    RoceSettings { framing, repeat, window: u32::MAX, ack_every: 1, timeout: 200 * US, dcqcn: None }
 }
 
 pub fn lossy(room: u64, trims: bool) -> NetworkSettings {
@@ -81,7 +81,7 @@ pub fn lossy(room: u64, trims: bool) -> NetworkSettings {
             room: room as u32,
             trimming: if trims { Trimming::To { bytes: 64 } } else { Trimming::Off },
         },
-        marking: Some(Marking { from: (room / 5) as u32, to: (room * 4 / 5) as u32 }),
+        marking: Some(Marking { from: (room / 5) as u32, to: (room * 4 / 5) as u32, most: 1000 }),
         loss: 0,
         watchdog: None,
         patience: 10_000 * US,

@@ -1,7 +1,7 @@
 //! The receiving side: places packets in any order and says what has arrived.
 
 use super::SprayedSettings;
-use crate::{Bitmap, Flags, Kind, Packet, Picoseconds, Receiver};
+use crate::{Answers, Bitmap, Flags, Kind, Packet, Picoseconds, Receiver};
 
 /// One message as it comes in.
 #[derive(Clone, Debug)]
@@ -63,27 +63,29 @@ impl SprayedReceiver {
         }
         None
     }
-}
 
-impl Receiver for SprayedReceiver {
-    fn on_packet(&mut self, _now: Picoseconds, packet: &Packet) -> Option<Packet> {
-        match packet.kind {
-            Kind::Data => {}
-            Kind::Probe => return Some(packet.answer(Kind::ProbeAnswer, self.settings.framing.control)),
-            _ => return None,
-        }
-        if !packet.flags.has(Flags::TRIMMED) {
-            return self.on_data(packet);
-        }
+    fn on_trimmed(&mut self, packet: &Packet) -> Packet {
         if self.ahead.has(packet.seq) {
             let base = self.base_around(packet.seq);
-            return Some(self.ack(packet, base));
+            return self.ack(packet, base);
         }
-        Some(Packet {
+        Packet {
             cumulative: self.ahead.base(),
             received: self.received,
             ..packet.answer(Kind::Nack, self.settings.framing.control)
-        })
+        }
+    }
+}
+
+impl Receiver for SprayedReceiver {
+    fn on_packet(&mut self, _now: Picoseconds, packet: &Packet) -> Answers {
+        let answer = match packet.kind {
+            Kind::Probe => Some(packet.answer(Kind::ProbeAnswer, self.settings.framing.control)),
+            Kind::Data if packet.flags.has(Flags::TRIMMED) => Some(self.on_trimmed(packet)),
+            Kind::Data => self.on_data(packet),
+            _ => None,
+        };
+        [answer, None]
     }
 
     fn received(&self) -> u32 {

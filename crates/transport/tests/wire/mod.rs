@@ -68,7 +68,7 @@ pub fn run(sender: &mut impl Sender, receiver: &mut impl Receiver, link: Link, s
             flying.pop();
             let packet = packets[index as usize];
             if forth {
-                if let Some(answer) = receiver.on_packet(now, &packet) {
+                for answer in receiver.on_packet(now, &packet).into_iter().flatten() {
                     put(now, answer, false, &mut flying, &mut packets);
                 }
             } else {
