@@ -2,8 +2,8 @@
 
 use eastwest_engine::graph::Graph;
 use eastwest_engine::packet::{
-    Buffers, Choice, Flow, Marking, NetworkSettings, PacketOutcome, Pause, Scene, Simulation, Start, Transport,
-    Trigger, TriggerKind, Trimming, round_trip,
+    Becomes, Buffers, Change, Choice, Flow, Marking, NetworkSettings, PacketOutcome, Pause, Scene, Simulation, Start,
+    Transport, Trigger, TriggerKind, Trimming, Watchdog, round_trip,
 };
 use eastwest_engine::routing::Forwarding;
 use eastwest_engine::{PS_PER_S, Picoseconds};
@@ -49,10 +49,40 @@ pub struct SettingsIn {
     dcqcn: String,
     pause_above: u32,
     pause_at: u32,
+    watchdog_detect_s: f64,
+    watchdog_restore_s: f64,
     loss: f64,
     patience_s: f64,
     choice: String,
     seed: u64,
+}
+
+/// What becomes of a link: the attributes of `eastwest.engine.packets.LinkChange`.
+#[derive(FromPyObject)]
+pub struct ChangeIn {
+    at_s: f64,
+    link: u32,
+    becomes: String,
+    rate: f64,
+    loss: f64,
+    routes_after_s: Option<f64>,
+}
+
+impl ChangeIn {
+    fn change(&self) -> PyResult<Change> {
+        Ok(Change {
+            at: picoseconds(self.at_s),
+            link: self.link,
+            becomes: match self.becomes.as_str() {
+                "down" => Becomes::Down,
+                "up" => Becomes::Up,
+                "rate" => Becomes::Rate(self.rate),
+                "erring" => Becomes::Erring((self.loss * 1e9).round() as u32),
+                word => return Err(EngineError::new_err(format!("unknown change '{word}'"))),
+            },
+            routes_after: self.routes_after_s.map(picoseconds),
+        })
+    }
 }
 
 /// Flows as flat arrays: the attributes of `eastwest.engine.packets.NativeFlows`.
@@ -122,7 +152,10 @@ impl SettingsIn {
             }),
             patience: picoseconds(self.patience_s),
             loss: (self.loss * 1e9).round() as u32,
-            watchdog: None,
+            watchdog: (self.watchdog_detect_s > 0.0).then_some(Watchdog {
+                detect: picoseconds(self.watchdog_detect_s),
+                restore: picoseconds(self.watchdog_restore_s),
+            }),
             choice: match self.choice.as_str() {
                 "hash" => Choice::Hash,
                 "random" => Choice::Random,
@@ -143,6 +176,7 @@ impl SettingsIn {
             ack_every: self.ack_every,
             timeout: picoseconds(self.timeout_s),
             overtaking: (self.transport == "mrc").then_some(base_rtt),
+            loss_is_congestion: self.transport != "mrc" || self.trim == 0,
         }
     }
 
@@ -204,11 +238,14 @@ impl PacketNetwork {
         py: Python<'py>,
         flows: FlowsIn<'py>,
         settings: SettingsIn,
+        changes: Vec<ChangeIn>,
         until_s: f64,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (given, triggers, network) = (flows.flows()?, flows.triggers(), settings.network()?);
         let until = if until_s.is_finite() { picoseconds(until_s) } else { Picoseconds::MAX };
-        let run = Run { network: self, flows: &given, triggers: &triggers, settings: network, until };
+        let changes = changes.iter().map(ChangeIn::change).collect::<PyResult<Vec<_>>>()?;
+        let run =
+            Run { network: self, flows: &given, triggers: &triggers, changes: &changes, settings: network, until };
         let outcome = match settings.transport.as_str() {
             "uet" => run.with(py, &UetSettings { sprayed: settings.sprayed(), entropies: settings.entropies })?,
             "mrc" => {
@@ -255,6 +292,7 @@ struct Run<'a> {
     network: &'a PacketNetwork,
     flows: &'a [Flow],
     triggers: &'a [Trigger],
+    changes: &'a [Change],
     settings: NetworkSettings,
     until: Picoseconds,
 }
@@ -262,7 +300,7 @@ struct Run<'a> {
 impl Run<'_> {
     fn with<T: Transport + Sync>(&self, py: Python<'_>, transport: &T) -> PyResult<PacketOutcome> {
         let PacketNetwork { graph, forwarding } = self.network;
-        let scene = Scene { graph, forwarding, flows: self.flows, triggers: self.triggers, changes: &[] };
+        let scene = Scene { graph, forwarding, flows: self.flows, triggers: self.triggers, changes: self.changes };
         interruptible(py, |stop| Simulation::new(scene, transport, self.settings)?.run(self.until, stop))?
             .map_err(to_python)
     }

@@ -17,7 +17,14 @@ const CLEAN: Link = Link { loss: 0, repeat: 0, jitter: 0, delay: 5 * US, pace: P
 
 fn sprayed(overtaking: Option<Picoseconds>) -> SprayedSettings {
     let nscc = NsccSettings::new(4096, 4032, 10 * US + 2 * PACE, 50e9, true);
-    SprayedSettings { framing: FRAMING, nscc, ack_every: 16384, timeout: 90 * US, overtaking }
+    SprayedSettings {
+        framing: FRAMING,
+        nscc,
+        ack_every: 16384,
+        timeout: 90 * US,
+        overtaking,
+        loss_is_congestion: overtaking.is_none(),
+    }
 }
 
 fn roce(repeat: Repeat) -> RoceSettings {

@@ -15,13 +15,18 @@ def add(app: typer.Typer) -> None:
 
 
 def run(
-    topology: Annotated[
-        Path, typer.Option("--topology", metavar="FILE", help="A network: htsim's .topo, or HPCC's ns-3 topology.")
-    ],
     flows: Annotated[
         Path, typer.Option("--flows", metavar="FILE", help="Flows: htsim's .cm, or HPCC's ns-3 flow file.")
     ],
-    transport: Annotated[Literal["uet", "rocev2"], typer.Option(help="What the hosts speak.")] = "uet",
+    topology: Annotated[
+        Path | None,
+        typer.Option("--topology", metavar="FILE", help="A network: htsim's .topo, or HPCC's ns-3 topology."),
+    ] = None,
+    study: Annotated[
+        str, typer.Option(metavar="STUDY", help="In place of --topology: a study, of which --fabric is taken.")
+    ] = "",
+    fabric: Annotated[str, typer.Option(metavar="NAME", help="The fabric of --study.")] = "",
+    transport: Annotated[Literal["uet", "mrc", "rocev2"], typer.Option(help="What the hosts speak.")] = "uet",
     balancing: Annotated[
         Literal["hash", "random", "shortest-queue"],
         typer.Option(help="How a switch chooses a port: by a hash of flow and entropy, any, the emptiest."),
@@ -32,6 +37,15 @@ def run(
     seed: Annotated[int, typer.Option(min=0, help="Seeds hashes, entropy values and draws.")] = 0,
     until: Annotated[
         str, typer.Option("--until", metavar="TIME", help="Simulated time at which to stop, as in '10 ms'.")
+    ] = "",
+    event: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--event", metavar="EVENT", help="What goes wrong, as in 'down spine-3 at 50 us for 1 ms'; may be repeated."
+        ),
+    ] = None,
+    routes_after: Annotated[
+        str, typer.Option(metavar="TIME", help="How long switches take to find new routes; never where left out.")
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
@@ -46,20 +60,19 @@ def run(
     from eastwest.engine.packets import PacketNetwork
     from eastwest.errors import InputError
     from eastwest.report.simulation import simulation_table
-    from eastwest.units import UnitError, parse_time
 
+    until_s, routes_after_s = _time("--until", until), _time("--routes-after", routes_after)
+    if (topology is None) == (not study) or bool(study) != bool(fabric):
+        raise InputError("name the network with --topology FILE, or with --study STUDY and --fabric NAME")
+    net = simulation.study_network(study, fabric) if topology is None else simulation.read_topology(topology)
+    given = simulation.read_flows(flows, net, start_unit)
+    wrong = simulation.changes(event or (), net, routes_after_s)
     try:
-        until_s = parse_time(until) if until else math.inf
-    except UnitError as error:
-        raise InputError(f"--until: {error}") from None
-    fabric = simulation.read_topology(topology)
-    given = simulation.read_flows(flows, fabric, start_unit)
-    try:
-        network = PacketNetwork(fabric)
+        network = PacketNetwork(net)
         settings = simulation.settings_for(transport, network, given, balancing, seed)
-        result = simulation.simulate(network, given, settings, until_s)
+        result = simulation.simulate(network, given, settings, math.inf if until_s is None else until_s, wrong)
     except EngineError as error:
-        raise InputError(f"{topology}: {error}") from None
+        raise InputError(f"{topology or fabric}: {error}") from None
     if as_json:
         json.dump(result.to_json(), sys.stdout, indent=2)
         sys.stdout.write("\n")
@@ -68,3 +81,13 @@ def run(
     if result.unfinished:
         sys.stderr.write(f"{result.unfinished} of {len(given)} flows had not ended at {result.run.simulated_s:g} s\n")
         raise typer.Exit(1)
+
+
+def _time(option: str, text: str) -> float | None:
+    from eastwest.errors import InputError
+    from eastwest.units import UnitError, parse_time
+
+    try:
+        return parse_time(text) if text else None
+    except UnitError as error:
+        raise InputError(f"{option}: {error}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,7 +16,9 @@ from eastwest.engine.program import BITS
 from eastwest.fabric import Fabric
 from eastwest.workload.flows import Flows
 
-Transport = Literal["uet", "rocev2"]
+Transport = Literal["uet", "mrc", "rocev2"]
+Dcqcn = Literal["off", "paper"]
+Becomes = Literal["down", "up", "rate", "erring"]
 Choice = Literal["hash", "random", "shortest-queue"]
 PS_PER_S = 1e12
 PULLS = {"oneshot": 0, "multishot": -1}
@@ -25,15 +28,22 @@ PULLS = {"oneshot": 0, "multishot": -1}
 class PacketSettings:
     """How packets are sent and switched; the native engine reads these attributes by name.
 
-    Sizes are bytes. `payload` and `header` make a full packet, `control` is the size of an answer. `rate` is that of a
-    NIC in bytes a second and `base_rtt_s` the longest round trip of the empty network: Ultra Ethernet's congestion
-    control scales with both. A flow sprays over `entropies` values, a power of two (uet); a receiver acknowledges
-    after `ack_every` bytes (uet). `room` is for data before each port, beyond which packets are trimmed to `trim`
-    bytes, or dropped where that is 0. Marks are set from `mark_from` bytes on, with growing probability up to
-    `mark_to`; none where that is 0. Where `pause_above` is not 0, nothing is dropped: a switch that holds more than so
-    many bytes of what came by one cable pauses its other end, until it holds `pause_at`. `loss` is the share of packets
-    that bit errors take on each link. A run in which nothing new arrives for `patience_s` ends. `choice` says how a
-    switch picks a port.
+    Sizes are bytes, `rate` is that of a NIC in bytes a second. `payload` and `header` make a full packet, `control` is
+    the size of an answer. `base_rtt_s` is the longest round trip of the empty network, with which congestion control
+    scales.
+
+    Sprayed transports (uet, mrc): a flow has `entropies` entropy values, a power of two; a receiver acknowledges after
+    `ack_every` bytes; mrc probes a value that it has retired every `probe_every_s`. RoCEv2: `selective_repeat` or
+    go-back-N, and `dcqcn` with the paper's parameters or off.
+
+    Switches: `room` is for data before each port, beyond which packets are trimmed to `trim` bytes, or dropped where
+    that is 0. Marks are set from `mark_from` bytes on, with probability that grows to `mark_most` at `mark_to`, and
+    always above; none where that is 0. Where `pause_above` is not 0, nothing is dropped: a switch that holds more than
+    so many bytes of what came by one cable pauses its other end, until it holds `pause_at`; the watchdog drops what
+    waits where a pause lasts `watchdog_detect_s` (0: never), and hears none for `watchdog_restore_s`. `choice` says how
+    a switch picks a port. `loss` is the share of packets that bit errors take on each link.
+
+    A run in which nothing new arrives for `patience_s` ends.
     """
 
     transport: Transport
@@ -44,14 +54,19 @@ class PacketSettings:
     base_rtt_s: float
     timeout_s: float
     entropies: int = 64
+    probe_every_s: float = 50e-6
     ack_every: int = 16384
     selective_repeat: bool = False
+    dcqcn: Dcqcn = "off"
     room: int = 0
     trim: int = 0
     mark_from: int = 0
     mark_to: int = 0
+    mark_most: float = 1.0
     pause_above: int = 0
     pause_at: int = 0
+    watchdog_detect_s: float = 0.0
+    watchdog_restore_s: float = 0.0
     loss: float = 0.0
     patience_s: float = 1.0
     choice: Choice = "hash"
@@ -77,11 +92,29 @@ class PacketRun:
     trims: int
     marks: int
     retransmits: int
+    cnps: int
+    storms: int
     pauses: int
     paused_s: float
     deepest_queue_bytes: int
     simulated_s: float
     events: int
+
+
+@dataclass(frozen=True)
+class LinkChange:
+    """What becomes of a link (one direction of a cable) at a time; the native engine reads these attributes by name.
+
+    It goes `down` or comes `up` again, gets another `rate` (bytes a second), or loses a share `loss` of packets to bit
+    errors (`erring`). All switches have new routes `routes_after_s` later; never where that is None.
+    """
+
+    at_s: float
+    link: int
+    becomes: Becomes
+    rate: float = 0.0
+    loss: float = 0.0
+    routes_after_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -128,14 +161,20 @@ class PacketNetwork:
         given = self._native_flows(flows)
         return self._native.round_trip_s(given.from_node, given.to_node, there, back)
 
-    def run(self, flows: Flows, settings: PacketSettings, until_s: float = np.inf) -> PacketRun:
-        """Runs flows until all have ended, or until a time.
+    def run(
+        self,
+        flows: Flows,
+        settings: PacketSettings,
+        until_s: float = np.inf,
+        changes: Sequence[LinkChange] = (),
+    ) -> PacketRun:
+        """Runs flows until all have ended, or until a time, through changes of the network.
 
         Raises:
             EngineError: a flow's ends are no hosts, or no path joins them.
             KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
         """
-        return PacketRun(**self._native.run(self._native_flows(flows), settings, until_s))
+        return PacketRun(**self._native.run(self._native_flows(flows), settings, list(changes), until_s))
 
     def _native_flows(self, flows: Flows) -> NativeFlows:
         ends = np.concatenate([flows.source, flows.destination])

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import numpy as np
 
-from eastwest.engine.packets import Choice, PacketNetwork, PacketSettings
+from eastwest.engine.packets import Choice, PacketNetwork, PacketSettings, Transport
 from eastwest.workload.flows import Flows
 
-TransportName = Literal["uet", "rocev2"]
 BITS = 8.0
 
 UET_PAYLOAD, UET_HEADER, UET_CONTROL = 4032, 64, 64
 """As the Ultra Ethernet Consortium's simulator frames packets at an MTU of 4,096, so that results can be compared."""
 ROCE_PAYLOAD, ROCE_HEADER, ROCE_CONTROL = 4096, 82, 82
 """4 KiB and what stands around it on the wire; an ACK fills a smallest frame."""
+UET_ENTROPIES, MRC_ENTROPIES = 64, 256
+"""Of a flow: the reference simulator's, and the most of the MRC paper's 128 to 256."""
 MARK_FROM, MARK_TO = 0.2, 0.8
 """Parts of the bandwidth-delay product where marking begins and is certain (the reference simulator's)."""
 PAUSE_ABOVE, PAUSE_AT = 15, 12
@@ -26,16 +26,17 @@ ROCE_TIMEOUT_S = 4.096e-6 * 2**14
 
 
 def settings_for(
-    transport: TransportName, network: PacketNetwork, flows: Flows, choice: Choice = "hash", seed: int = 0
+    transport: Transport, network: PacketNetwork, flows: Flows, choice: Choice = "hash", seed: int = 0
 ) -> PacketSettings:
     """Settings for flows on a network.
 
-    Ultra Ethernet: room of one bandwidth-delay product before each port, trimming, marks from 0.2 to 0.8 of it. RoCEv2:
-    lossless by pauses, no marks.
+    Ultra Ethernet and MRC: room of one bandwidth-delay product before each port, trimming, marks from 0.2 to 0.8 of it.
+    RoCEv2: lossless by pauses, no marks.
     """
     links = network.fabric.links
     from_hosts = np.isin(links["src"].to_numpy(), network.hosts)
-    rate = float(links["rate_bps"].to_numpy()[from_hosts].max(initial=0.0)) / BITS
+    ports = len(links.filter(from_hosts)) / max(len(network.hosts), 1)  # one a plane
+    rate = float(links["rate_bps"].to_numpy()[from_hosts].max(initial=0.0)) / BITS * ports
     if transport == "rocev2":
         full = ROCE_PAYLOAD + ROCE_HEADER
         return PacketSettings(
@@ -64,6 +65,7 @@ def settings_for(
         base_rtt_s,
         # enough for a queue at each of six hops, both ways, and 15 us
         15e-6 + 6 * room / rate,
+        entropies=MRC_ENTROPIES if transport == "mrc" else UET_ENTROPIES,
         room=room,
         trim=UET_CONTROL,
         mark_from=math.ceil(packets * MARK_FROM) * full,

@@ -23,6 +23,18 @@ def read_topology(path: Path) -> Fabric:
     return read_ns3_topology(path) if _begins_with_a_number(path) else read_htsim_topology(path)
 
 
+def study_network(study: str, name: str, cluster: str | None = None) -> Fabric:
+    """The network of one fabric of a study.
+
+    Raises:
+        InputError: there is no such study, fabric or cluster, or it cannot be built; names the line.
+    """
+    from eastwest import spec
+    from eastwest.study.fabrics import build_fabric
+
+    return build_fabric(spec.load(study), name, cluster)
+
+
 def read_flows(path: Path, fabric: Fabric, start_unit: str) -> Flows:
     """The flows of an htsim `.cm` or an HPCC ns-3 flow file, between hosts of a fabric.
 

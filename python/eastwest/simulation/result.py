@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import resource
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from eastwest.engine.packets import PacketNetwork, PacketRun, PacketSettings
+from eastwest.engine.packets import LinkChange, PacketNetwork, PacketRun, PacketSettings
 from eastwest.workload.flows import Flows
 
 
@@ -50,6 +51,8 @@ class SimulationResult:
             "trims": run.trims,
             "marks": run.marks,
             "retransmits": run.retransmits,
+            "cnps": run.cnps,
+            "storms": run.storms,
             "pauses": run.pauses,
             "paused_s": run.paused_s,
             "deepest_queue_bytes": run.deepest_queue_bytes,
@@ -63,16 +66,20 @@ class SimulationResult:
 
 
 def simulate(
-    network: PacketNetwork, flows: Flows, settings: PacketSettings, until_s: float = np.inf
+    network: PacketNetwork,
+    flows: Flows,
+    settings: PacketSettings,
+    until_s: float = np.inf,
+    changes: Sequence[LinkChange] = (),
 ) -> SimulationResult:
-    """Runs flows on a network.
+    """Runs flows on a network, through changes of its links.
 
     Raises:
         EngineError: a flow's ends are no hosts, or no path joins them.
         KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
     """
     began = time.perf_counter()
-    run = network.run(flows, settings, until_s)
+    run = network.run(flows, settings, until_s, changes)
     wall_s = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return SimulationResult(flows, settings, run, wall_s, peak)

@@ -21,7 +21,9 @@ impl Choice {
         let len = ports.len() as u64;
         match self {
             Self::Hash => {
-                let key = u64::from(packet.flow) << 18 | u64::from(packet.entropy) << 2 | u64::from(packet.kind as u8);
+                // A probe takes the way of the data that it asks for.
+                let way = u64::from(packet.flow) << 1 | u64::from(packet.kind.is_forward());
+                let key = way << 16 | u64::from(packet.entropy);
                 ports[((u128::from(mix(key ^ switch_seed)) * u128::from(len)) >> 64) as usize]
             }
             Self::Random => ports[random.below(len as u32) as usize],

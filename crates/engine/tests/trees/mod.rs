@@ -60,13 +60,21 @@ pub fn shifted(hosts: u32, shift: u32, bytes: u64) -> Vec<Flow> {
 pub fn uet(base_rtt: u64, trims: bool) -> UetSettings {
     let framing = Framing { payload: 4032, header: 64, control: 64 };
     let nscc = NsccSettings::new(4096, 4032, base_rtt, RATE, trims);
-    let sprayed = SprayedSettings { framing, nscc, ack_every: 16384, timeout: 100 * US, overtaking: None };
+    let sprayed = SprayedSettings {
+        framing,
+        nscc,
+        ack_every: 16384,
+        timeout: 100 * US,
+        overtaking: None,
+        loss_is_congestion: true,
+    };
     UetSettings { sprayed, entropies: 64 }
 }
 
 /// MRC, framed alike; packets may overtake each other by a round trip.
 pub fn mrc(base_rtt: u64, trims: bool) -> MrcSettings {
-    let sprayed = SprayedSettings { overtaking: Some(base_rtt), ..uet(base_rtt, trims).sprayed };
+    let sprayed =
+        SprayedSettings { overtaking: Some(base_rtt), loss_is_congestion: !trims, ..uet(base_rtt, trims).sprayed };
     MrcSettings { sprayed, entropies: 128, probe_every: 50 * US }
 }
 

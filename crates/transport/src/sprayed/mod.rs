@@ -27,6 +27,8 @@ pub struct SprayedSettings {
     /// By how much packets may overtake each other: one sent so much before another that has arrived is taken for lost.
     /// None where only timers tell.
     pub overtaking: Option<Picoseconds>,
+    /// Whether a loss is a sign of congestion, for which the window shrinks; else the path alone is blamed.
+    pub loss_is_congestion: bool,
 }
 
 /// What became of a packet over some path.

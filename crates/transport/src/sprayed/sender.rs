@@ -49,7 +49,11 @@ pub struct SprayedSender<P> {
     first: u32,
     /// Packets that the receiver has told of.
     received: u32,
+    /// Packets thought to be under way: those sent, less those that the receiver counts. It hears of them sooner than
+    /// [`Self::under_way`] does, but repeats that were not needed are never counted off.
     in_flight: u32,
+    /// Records of packets under way.
+    under_way: u32,
     lost: Bitmap,
     congestion: Nscc,
     paths: P,
@@ -73,6 +77,7 @@ impl<P: Paths> SprayedSender<P> {
             first: 0,
             received: 0,
             in_flight: 0,
+            under_way: 0,
             lost: Bitmap::default(),
             congestion: Nscc::new(settings.nscc),
             paths,
@@ -116,6 +121,7 @@ impl<P: Paths> SprayedSender<P> {
             self.arrived(ack.base() + bits.trailing_zeros());
             bits &= bits - 1;
         }
+        self.in_flight = self.in_flight.min(self.under_way);
         self.paths.learn(now, ack.entropy, if is_marked { Feedback::Marked } else { Feedback::Good });
         let arrived = u64::from(newly) * self.settings.nscc.mtu;
         self.congestion.on_ack(now, is_marked, delay, arrived, self.bytes_in_flight());
@@ -145,8 +151,11 @@ impl<P: Paths> SprayedSender<P> {
         record.state = State::Lost;
         let entropy = record.entropy;
         self.lost.mark(self.first + index as u32);
-        self.in_flight = self.in_flight.saturating_sub(1);
-        self.congestion.on_loss(self.settings.nscc.mtu);
+        self.under_way -= 1;
+        self.in_flight = self.in_flight.saturating_sub(1).min(self.under_way);
+        if self.settings.loss_is_congestion {
+            self.congestion.on_loss(self.settings.nscc.mtu);
+        }
         self.paths.learn(now, entropy, Feedback::Lost);
     }
 
@@ -158,7 +167,9 @@ impl<P: Paths> SprayedSender<P> {
     }
 
     fn arrived_before(&mut self, cumulative: u32) {
-        while self.first < cumulative && self.records.pop_front().is_some() {
+        while self.first < cumulative {
+            let Some(record) = self.records.pop_front() else { break };
+            self.under_way -= u32::from(record.state == State::UnderWay);
             self.first += 1;
         }
         self.lost.advance_to(self.first);
@@ -166,7 +177,8 @@ impl<P: Paths> SprayedSender<P> {
 
     fn arrived(&mut self, seq: u32) {
         if let Some(record) = self.record(seq) {
-            record.state = State::Arrived;
+            let before = std::mem::replace(&mut record.state, State::Arrived);
+            self.under_way -= u32::from(before == State::UnderWay);
             self.lost.unmark(seq);
         }
     }
@@ -175,6 +187,7 @@ impl<P: Paths> SprayedSender<P> {
         let Some(record) = self.record(nack.seq).filter(|record| record.state == State::UnderWay) else { return };
         let round_trip = record.sent.age(now);
         record.state = State::Lost;
+        self.under_way -= 1;
         self.lost.mark(nack.seq);
         self.congestion.delay(round_trip.max(1));
         let bytes_in_flight = self.bytes_in_flight();
@@ -237,6 +250,7 @@ impl<P: Paths> Sender for SprayedSender<P> {
             }
         }
         self.in_flight += 1;
+        self.under_way += 1;
         self.timer.get_or_insert(now + self.settings.timeout);
         let flags =
             Flags::default().with_if(Flags::ACK_NOW, is_last || lost.is_some()).with_if(Flags::AGAIN, lost.is_some());

@@ -1,0 +1,92 @@
+"""What goes wrong during a simulation, as a person writes it: "down spine-3 at 50 us for 1 ms"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from eastwest.document import nearest
+from eastwest.engine.packets import Becomes, LinkChange
+from eastwest.errors import InputError
+from eastwest.fabric import Fabric
+from eastwest.units import UnitError, parse_rate, parse_time
+
+FORMS = (
+    "down NODE [NODE] at TIME [for TIME]",
+    "slow NODE NODE to RATE at TIME [for TIME]",
+    "errors NODE NODE of SHARE at TIME [for TIME]",
+)
+"""One node stands for all its cables; two for those between them."""
+
+_BECOMES: dict[str, Becomes] = {"down": "down", "slow": "rate", "errors": "erring"}
+_EVENT = re.compile(
+    r"(?P<what>down|slow|errors)\s+(?P<a>\S+)(?:\s+(?!to\b|of\b|at\b)(?P<b>\S+))?"
+    r"(?:\s+to\s+(?P<rate>.+?))?(?:\s+of\s+(?P<share>\S+))?\s+at\s+(?P<at>.+?)(?:\s+for\s+(?P<lasts>.+))?"
+)
+
+
+def changes(events: Sequence[str], fabric: Fabric, routes_after_s: float | None) -> list[LinkChange]:
+    """What becomes of which links, in both directions.
+
+    Raises:
+        InputError: an event cannot be read, or names nodes that there are not or that no cable joins.
+    """
+    return [change for event in events for change in _changes(event, fabric, routes_after_s)]
+
+
+def _changes(event: str, fabric: Fabric, routes_after_s: float | None) -> list[LinkChange]:
+    found = _EVENT.fullmatch(event.strip())
+    if found is None:
+        raise InputError(f"{event!r} is no event; write one of: {'; '.join(FORMS)}")
+    what = found["what"]
+    for name, needed in (("rate", "slow"), ("share", "errors")):
+        if (found[name] is None) == (what == needed):
+            raise InputError(f"{event!r}: write {next(form for form in FORMS if form.startswith(what))}")
+    if what != "down" and found["b"] is None:
+        raise InputError(f"{event!r}: name both ends of the link")
+    try:
+        at_s = parse_time(found["at"], zero=True)
+        lasts_s = parse_time(found["lasts"]) if found["lasts"] else None
+        rate = parse_rate(found["rate"]) / 8 if found["rate"] else 0.0
+    except UnitError as error:
+        raise InputError(f"{event!r}: {error}") from None
+    loss = _share(event, found["share"]) if found["share"] else 0.0
+    becomes = _BECOMES[what]
+    links = _links(event, fabric, found["a"], found["b"])
+    started = [LinkChange(at_s, link, becomes, rate, loss, routes_after_s) for link in links]
+    if lasts_s is None:
+        return started
+    rates = fabric.links["rate_bps"].to_numpy() / 8
+    ends: Becomes = "up" if what == "down" else becomes
+    mended = [LinkChange(at_s + lasts_s, link, ends, float(rates[link]), 0.0, routes_after_s) for link in links]
+    return started + mended
+
+
+def _share(event: str, text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0.0 < share < 1.0:
+        raise InputError(f"{event!r}: {text!r} is no share of packets, such as 0.001")
+    return share
+
+
+def _links(event: str, fabric: Fabric, a: str, b: str | None) -> list[int]:
+    names = fabric.nodes["name"].to_list()
+    number = {name: index for index, name in enumerate(names)}
+    for name in (a, b):
+        if name is not None and name not in number:
+            guess = nearest(name, names)
+            raise InputError(f"{event!r}: there is no node {name!r}" + (f"; did you mean {guess!r}?" if guess else ""))
+    src, dst = (fabric.links[end].to_numpy() for end in ("src", "dst"))
+    cabled = fabric.links["cable"].to_numpy() >= 0
+    touching = (src == number[a]) | (dst == number[a])
+    if b is not None:
+        touching &= (src == number[b]) | (dst == number[b])
+    found = np.flatnonzero(touching & cabled).tolist()
+    if not found:
+        raise InputError(f"{event!r}: no cable joins {a} with {b}" if b else f"{event!r}: {a} has no cable")
+    return [int(link) for link in found]
