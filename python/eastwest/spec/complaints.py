@@ -68,8 +68,8 @@ def _mistake(details: ErrorDetails, source: Source) -> Mistake:
     what = _what(place[:-1] if is_key else place, source)
     match kind:
         case "refused":
-            if context["at"] is not None:
-                place = (*place, context["at"])
+            if (at := context["at"]) is not None:
+                place = (*place, *(at if isinstance(at, tuple) else (at,)))
             return source.mistake(place, context["message"], context["expected"], context["nearest"])
         case "missing":
             owner = _what(place[:-1], source)
@@ -164,7 +164,9 @@ def _fields(loc: tuple[int | str, ...]) -> Iterator[str]:
     for step in loc:
         annotation = _below(annotation, step)
     model = _bare(annotation)
-    return iter(model.model_fields) if isinstance(model, type) and issubclass(model, BaseModel) else iter(())
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        return iter(())
+    return (info.alias or name for name, info in model.model_fields.items())
 
 
 def _below(annotation: Any, step: int | str) -> Any:

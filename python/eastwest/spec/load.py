@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from eastwest.catalog import Catalog, CatalogError
@@ -19,7 +20,16 @@ from eastwest.spec.parameters import columns
 from eastwest.spec.study import Settings, Source, Study, StudyError
 from eastwest.spec.sweep import SETTINGS, Variant, expand
 from eastwest.spec.values import Surroundings
-from eastwest.spec.workloads import CollectiveOperation, Group, Measured, Operations, SendRecvOperation, Workload
+from eastwest.spec.workloads import (
+    CollectiveOperation,
+    Group,
+    Measured,
+    Operations,
+    ScheduleOperation,
+    SendRecvOperation,
+    Workload,
+)
+from eastwest.workload import ScheduleError, scheduled
 
 _REQUIRED = ("name", "clusters", "fabrics", "workloads")
 
@@ -282,6 +292,8 @@ def _operations(place: Place, workload: Operations, gpus: dict[str, int], source
             mistakes += _within_group(operation, here, gpus, source)
         elif isinstance(operation, SendRecvOperation):
             mistakes += _pairs(operation, here, gpus, source)
+        elif isinstance(operation, ScheduleOperation):
+            mistakes += _group(operation.group, here, gpus, source) or _steps(operation, here, gpus, source)
     return mistakes
 
 
@@ -311,6 +323,20 @@ def _within_group(operation: CollectiveOperation, place: Place, gpus: dict[str, 
             message = f"the matrix has {len(operation.matrix)} rows for a group of {size} ranks (on {name!r})"
             mistakes.append(source.mistake((*place, "matrix"), message))
     return mistakes
+
+
+def _steps(operation: ScheduleOperation, place: Place, gpus: dict[str, int], source: Source) -> list[Mistake]:
+    """The first step of a schedule that the ranks of a group cannot carry out."""
+    schedule = operation.schedule
+    for name, count in gpus.items():
+        members = np.arange(operation.group.size or count, dtype=np.uint32)
+        try:
+            scheduled(operation.name, schedule.listed, (members,))
+        except ScheduleError as error:
+            where = schedule.where(error.step)
+            at: Place = ("schedule",) if where else ("schedule", "steps", error.step)
+            return [source.mistake((*place, *at), f"{where}{error.message} (on {name!r})")]
+    return []
 
 
 def _pairs(operation: SendRecvOperation, place: Place, gpus: dict[str, int], source: Source) -> list[Mistake]:

@@ -41,8 +41,10 @@ class Surroundings:
     folder: Path | None = None
 
 
-def refuse(message: str, expected: Iterable[str] = (), near: str | None = None, at: str | None = None) -> Exception:
-    """The error that a validator raises; `at` names the entry below the value that is at fault."""
+def refuse(
+    message: str, expected: Iterable[str] = (), near: str | None = None, at: str | tuple[str | int, ...] | None = None
+) -> Exception:
+    """The error that a validator raises; `at` names the entry below the value that is at fault, or the way to it."""
     context = {"message": message, "expected": tuple(expected), "nearest": near, "at": at}
     return PydanticCustomError("refused", "{message}", context)
 

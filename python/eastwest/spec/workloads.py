@@ -11,6 +11,7 @@ from pydantic_core.core_schema import ValidationInfo
 
 from eastwest import fabric
 from eastwest.document import name_of, nearest
+from eastwest.spec.schedules import ScheduleWord
 from eastwest.spec.tuning import AlgorithmWord, ProtocolWord, check, tuning
 from eastwest.spec.values import (
     ClusterName,
@@ -31,6 +32,7 @@ from eastwest.workload import Algorithm, Carries, CollectiveKind, Side, Tuning
 
 RING_CHANNELS = 16
 """Channels of a ring where left out: two a NIC in a server of eight, as NCCL finds on such servers."""
+KINDS_OF_OPERATION = ("compute", "collective", "send_recv", "schedule")
 LARGEST_MATRIX_BYTES = 64 << 20
 _BYTES = re.compile(r"[0-9]+(\.[0-9]+)?([eE][+]?[0-9]+)?")
 
@@ -385,19 +387,32 @@ class SendRecvOperation(Entry):
     """Earlier operations that must be done first."""
 
 
+class ScheduleOperation(Entry):
+    """Groups of ranks send messages by a schedule of one's own."""
+
+    name: Name
+    schedule: ScheduleWord
+    """Steps: who sends what to whom, after what; or a file of them beside the study."""
+    group: GroupWord = ALL
+    """Ranks that run it among themselves."""
+    after: tuple[str, ...] = ()
+    """Earlier operations that must be done first."""
+
+
 def _operation_kind(written: Any) -> str | None:
     keys = written if isinstance(written, dict) else ()
-    return next((f"an operation: {word}" for word in ("compute", "collective", "send_recv") if word in keys), None)
+    return next((f"an operation: {word}" for word in KINDS_OF_OPERATION if word in keys), None)
 
 
 Operation = Annotated[
     Annotated[ComputeOperation, Tag("an operation: compute")]
     | Annotated[CollectiveOperation, Tag("an operation: collective")]
-    | Annotated[SendRecvOperation, Tag("an operation: send_recv")],
+    | Annotated[SendRecvOperation, Tag("an operation: send_recv")]
+    | Annotated[ScheduleOperation, Tag("an operation: schedule")],
     Discriminator(
         _operation_kind,
         custom_error_type="operation",
-        custom_error_message="an operation has one of compute, collective or send_recv",
+        custom_error_message="an operation has one of compute, collective, send_recv or schedule",
     ),
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -52,7 +53,18 @@ def solved_bytes(study: spec.Study, name: str, ranks: int, simulate: Callable[[S
 
 def listed(asked: spec.Operations, ranks: int) -> Step:
     """The step that a list of operations describes, on `ranks` ranks."""
-    return Step(ranks, tuple(_operation(operation, ranks) for operation in asked.operations), asked.overlap_slowdown)
+    operations: list[Operation] = []
+    stands_for: dict[str, tuple[str, ...]] = {}
+    for operation in asked.operations:
+        after = tuple(name for each in operation.after for name in stands_for.get(each, (each,)))
+        if isinstance(operation, spec.ScheduleOperation):
+            members = groups(operation.group, ranks)
+            steps = workloads.scheduled(operation.name, operation.schedule.listed, members, after)
+            stands_for[operation.name] = tuple(step.name for step in steps)
+            operations += steps
+        else:
+            operations.append(replace(_operation(operation, ranks), after=after))
+    return Step(ranks, tuple(operations), asked.overlap_slowdown)
 
 
 def _operation(

@@ -26,6 +26,7 @@ from eastwest.workload.operations import (
     shift,
     strided,
 )
+from eastwest.workload.schedule import ScheduleError, ScheduleStep, in_turn, scheduled
 from eastwest.workload.skew import Side, popularity, skewed
 
 __all__ = [
@@ -44,6 +45,8 @@ __all__ = [
     "Operation",
     "Overheads",
     "Protocol",
+    "ScheduleError",
+    "ScheduleStep",
     "SendRecv",
     "Side",
     "Step",
@@ -55,8 +58,10 @@ __all__ = [
     "divided",
     "ended",
     "in_order",
+    "in_turn",
     "merged",
     "popularity",
+    "scheduled",
     "shift",
     "skewed",
     "strided",
