@@ -70,3 +70,51 @@ def test_what_is_wrong_is_told_with_exit_code_2(eastwest: Command, tmp_path: Pat
         assert said.code == 2
         assert says in said.err
         assert "Traceback" not in said.err
+
+
+def test_a_capture_is_written_and_counted(eastwest: Command, tmp_path: Path) -> None:
+    wanted = ("--transport", "rocev2", "--capture", "leaf-0 > host-0", "--capture", "host-5", "--pcap", "a.pcap")
+    said = eastwest("simulate", *NETWORK, *FLOWS, *wanted, "--json")
+    assert (said.code, said.err) == (0, "")
+    result = json.loads(said.out)
+    # 2 MB are 489 packets: of eight senders as they reach host 0; of host 5 once more, and the answers to them
+    assert (result["captured"], result["not_captured"]) == (8 * 489 + 489 + 489, 0)
+    assert (tmp_path / "a.pcap").read_bytes()[:4] == bytes.fromhex("4d3cb2a1")
+    assert [path.name for path in tmp_path.glob("*.pcap*")] == ["a.pcap"]
+
+
+def test_a_capture_that_is_full_says_how_much_it_lacks(eastwest: Command) -> None:
+    wanted = ("--transport", "rocev2", "--capture", "leaf-0 > host-0", "--pcap", "a.pcap", "--capture-limit", "1000")
+    said = eastwest("simulate", *NETWORK, *FLOWS, *wanted, "--json")
+    result = json.loads(said.out)
+    assert said.code == 0
+    assert (result["captured"], result["not_captured"]) == (1000, result["packets"] - 1000)
+    assert f"a.pcap holds the first 1,000 packets; {result['packets'] - 1000:,} more" in said.err
+
+
+def test_a_capture_has_the_addresses_of_the_study_s_nics(eastwest: Command, tmp_path: Path) -> None:
+    (tmp_path / "one.cm").write_text("Nodes 32\nConnections 1\n0->9 start 0 size 100\n")
+    wanted = ("--transport", "rocev2", "--capture", "server-0/nic-0", "--pcap", "a.pcap")
+    said = eastwest("simulate", "--study", "small.yaml", "--fabric", "two", "--flows", "one.cm", *wanted)
+    assert said.code == 0, said.err
+    packet = (tmp_path / "a.pcap").read_bytes()[24 + 16 :]
+    # of eight NICs a server the second of the second server: 10.32.0.2
+    assert (packet[26:30], packet[30:34]) == (bytes([10, 0, 0, 1]), bytes([10, 32, 0, 2]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--capture", "host-0"), "--capture LINK and --pcap FILE go together"),
+        (("--pcap", "a.pcap"), "--capture LINK and --pcap FILE go together"),
+        (("--capture", "host-0", "--pcap", "none/a.pcap"), "--pcap: there is no folder none"),
+        (("--capture", "host-0", "--pcap", "a.pcap"), "choose the transport rocev2"),
+        (("--capture", "host-0", "--pcap", "."), "cannot be written"),
+    ],
+)
+def test_a_capture_that_cannot_be_is_refused(eastwest: Command, arguments: tuple[str, ...], says: str) -> None:
+    transport = () if "rocev2" in says else ("--transport", "rocev2")
+    said = eastwest("simulate", *NETWORK, *FLOWS, *arguments, *transport)
+    assert said.code == 2
+    assert says in said.err
+    assert "Traceback" not in said.err

@@ -2,6 +2,7 @@
 //!
 //! Arrays come in and go out as numpy; nothing here knows a formula.
 
+mod capture;
 mod network;
 mod packets;
 mod program;
@@ -25,6 +26,7 @@ fn to_python(error: eastwest_engine::Error) -> PyErr {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("EngineError", module.py().get_type::<EngineError>())?;
     module.add("UnreachableError", module.py().get_type::<UnreachableError>())?;
+    module.add_class::<capture::Capture>()?;
     module.add_class::<network::Network>()?;
     module.add_class::<packets::PacketNetwork>()
 }

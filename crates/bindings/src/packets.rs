@@ -17,6 +17,7 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::capture::{Capture, CapturingIn};
 use crate::network::{interruptible, node_kind};
 use crate::{EngineError, to_python};
 
@@ -232,7 +233,8 @@ impl PacketNetwork {
         Ok(longest as f64 / PS_PER_S)
     }
 
-    /// Runs flows until all have ended or `until_s` has come. Returns arrays by flow, and counts.
+    /// Runs flows until all have ended or `until_s` has come, and records what leaves by some links. Returns arrays by
+    /// flow, counts, and the capture where one was wanted.
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -240,12 +242,20 @@ impl PacketNetwork {
         settings: SettingsIn,
         changes: Vec<ChangeIn>,
         until_s: f64,
+        capturing: Option<CapturingIn>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (given, triggers, network) = (flows.flows()?, flows.triggers(), settings.network()?);
         let until = if until_s.is_finite() { picoseconds(until_s) } else { Picoseconds::MAX };
         let changes = changes.iter().map(ChangeIn::change).collect::<PyResult<Vec<_>>>()?;
-        let run =
-            Run { network: self, flows: &given, triggers: &triggers, changes: &changes, settings: network, until };
+        let run = Run {
+            network: self,
+            flows: &given,
+            triggers: &triggers,
+            changes: &changes,
+            settings: network,
+            until,
+            capturing,
+        };
         let outcome = match settings.transport.as_str() {
             "uet" => run.with(py, &UetSettings { sprayed: settings.sprayed(), entropies: settings.entropies })?,
             "mrc" => {
@@ -283,6 +293,13 @@ impl PacketNetwork {
         }
         out.set_item("paused_s", totals.paused as f64 / PS_PER_S)?;
         out.set_item("simulated_s", outcome.end as f64 / PS_PER_S)?;
+        let capture = outcome.capture.map(|capture| Capture {
+            records: capture.records,
+            missed: capture.missed,
+            flows: given,
+            framing: settings.framing(),
+        });
+        out.set_item("capture", capture)?;
         Ok(out)
     }
 }
@@ -295,13 +312,20 @@ struct Run<'a> {
     changes: &'a [Change],
     settings: NetworkSettings,
     until: Picoseconds,
+    capturing: Option<CapturingIn>,
 }
 
 impl Run<'_> {
     fn with<T: Transport + Sync>(&self, py: Python<'_>, transport: &T) -> PyResult<PacketOutcome> {
         let PacketNetwork { graph, forwarding } = self.network;
         let scene = Scene { graph, forwarding, flows: self.flows, triggers: self.triggers, changes: self.changes };
-        interruptible(py, |stop| Simulation::new(scene, transport, self.settings)?.run(self.until, stop))?
-            .map_err(to_python)
+        interruptible(py, |stop| {
+            let mut simulation = Simulation::new(scene, transport, self.settings)?;
+            if let Some(CapturingIn { links, most }) = &self.capturing {
+                simulation = simulation.capturing(links, *most)?;
+            }
+            simulation.run(self.until, stop)
+        })?
+        .map_err(to_python)
     }
 }

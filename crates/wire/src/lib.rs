@@ -26,6 +26,6 @@ pub use frame::{Frame, TooLong};
 pub use icrc::crc32;
 pub use ip::{Ecn, Ip, Ipv4, Ipv6};
 pub use operation::{Aeth, Nak, Operation, Reth, Syndrome};
-pub use pcap::{Pcap, SHORTEST_SNAP};
+pub use pcap::Pcap;
 pub use transport_header::Bth;
 pub use udp::ROCE_PORT;

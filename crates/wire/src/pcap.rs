@@ -13,9 +13,6 @@ const ETHERNET: u32 = 1;
 const PS_PER_NS: Picoseconds = 1_000;
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// Bytes of the longest headers that a simulated packet has: Ethernet, IPv4, UDP, BTH and RETH or a notification's 16.
-pub const SHORTEST_SNAP: u32 = 70;
-
 /// A capture file as it is written.
 pub struct Pcap<W: Write> {
     out: W,

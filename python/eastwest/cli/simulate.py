@@ -47,6 +47,18 @@ def run(
     routes_after: Annotated[
         str, typer.Option(metavar="TIME", help="How long switches take to find new routes; never where left out.")
     ] = "",
+    capture: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--capture",
+            metavar="LINK",
+            help="Capture what leaves by a link, as in 'leaf-0 spine-1' (both ways) or 'leaf-0 > spine-1'; with "
+            "--transport rocev2; may be repeated.",
+        ),
+    ] = None,
+    pcap: Annotated[Path | None, typer.Option("--pcap", metavar="FILE", help="Where --capture writes.")] = None,
+    capture_limit: Annotated[int, typer.Option(min=1, help="Packets after which --capture only counts.")] = 100_000,
+    snap_length: Annotated[int, typer.Option(min=70, max=65_535, help="Most bytes of each packet in --pcap.")] = 65_535,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Simulates flows."""
@@ -67,17 +79,29 @@ def run(
     net = simulation.study_network(study, fabric) if topology is None else simulation.read_topology(topology)
     given = simulation.read_flows(flows, net, start_unit)
     wrong = simulation.changes(event or (), net, routes_after_s)
+    if (pcap is None) != (not capture):
+        raise InputError("--capture LINK and --pcap FILE go together: name both")
+    if pcap and not pcap.absolute().parent.is_dir():
+        raise InputError(f"--pcap: there is no folder {pcap.parent}")
+    recorded = simulation.capturing(capture, net, transport, capture_limit) if capture else None
     try:
         network = PacketNetwork(net)
         settings = simulation.settings_for(transport, network, given, balancing, seed)
-        result = simulation.simulate(network, given, settings, math.inf if until_s is None else until_s, wrong)
+        result = simulation.simulate(
+            network, given, settings, math.inf if until_s is None else until_s, wrong, recorded
+        )
     except EngineError as error:
         raise InputError(f"{topology or fabric}: {error}") from None
+    if pcap:
+        simulation.write_pcap(result, net, pcap, snap_length)
     if as_json:
         json.dump(result.to_json(), sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
         Console().print(simulation_table(result))
+    if result.run.capture and result.run.capture.missed:
+        more = f"{result.run.capture.missed:,} more packets left by the captured links"
+        sys.stderr.write(f"{pcap} holds the first {capture_limit:,} packets; {more} (--capture-limit)\n")
     if result.unfinished:
         sys.stderr.write(f"{result.unfinished} of {len(given)} flows had not ended at {result.run.simulated_s:g} s\n")
         raise typer.Exit(1)

@@ -79,4 +79,16 @@ class PacketNetwork:
         there: int,
         back: int,
     ) -> float: ...
-    def run(self, flows: object, settings: object, changes: Sequence[object], until_s: float) -> dict[str, Any]: ...
+    def run(
+        self,
+        flows: object,
+        settings: object,
+        changes: Sequence[object],
+        until_s: float,
+        capturing: object | None,
+    ) -> dict[str, Any]: ...
+
+class Capture:
+    missed: int
+    def __len__(self) -> int: ...
+    def write_pcap(self, path: str, address: npt.NDArray[np.uint32], snap: int) -> int: ...

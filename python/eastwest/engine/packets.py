@@ -79,7 +79,7 @@ class PacketRun:
 
     `end_s` is when the sender knew that all had arrived, `received_s` when it had. Counts: `packets` of data that
     senders sent, repeats included; `link_hops`, transmissions over links; `delivered`, packets of data that arrived
-    whole.
+    whole. `capture` holds what left by chosen links, where that was wanted.
     """
 
     start_s: Floats
@@ -99,6 +99,7 @@ class PacketRun:
     deepest_queue_bytes: int
     simulated_s: float
     events: int
+    capture: _native.Capture | None = None
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,17 @@ class LinkChange:
     rate: float = 0.0
     loss: float = 0.0
     routes_after_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Capturing:
+    """Links (directions of cables) whose packets are recorded as they leave; the engine reads these attributes by name.
+
+    The first `most` packets are kept, at 56 bytes each; those after them are counted.
+    """
+
+    links: list[int]
+    most: int
 
 
 @dataclass(frozen=True)
@@ -167,14 +179,16 @@ class PacketNetwork:
         settings: PacketSettings,
         until_s: float = np.inf,
         changes: Sequence[LinkChange] = (),
+        capturing: Capturing | None = None,
     ) -> PacketRun:
-        """Runs flows until all have ended, or until a time, through changes of the network.
+        """Runs flows until all have ended, or until a time, through changes of the network; records some links.
 
         Raises:
-            EngineError: a flow's ends are no hosts, or no path joins them.
+            EngineError: a flow's ends are no hosts, no path joins them, or there is no link such as is to be recorded.
             KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
         """
-        return PacketRun(**self._native.run(self._native_flows(flows), settings, list(changes), until_s))
+        given = self._native_flows(flows)
+        return PacketRun(**self._native.run(given, settings, list(changes), until_s, capturing))
 
     def _native_flows(self, flows: Flows) -> NativeFlows:
         ends = np.concatenate([flows.source, flows.destination])

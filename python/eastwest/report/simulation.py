@@ -28,6 +28,7 @@ def simulation_table(result: SimulationResult) -> Table:
         "pauses": f"{run.pauses:,}, {format_time(run.paused_s)} in all" if run.pauses else "0",
         "deepest queue": format_size(run.deepest_queue_bytes),
         "link-hops": f"{run.link_hops:,}",
+        **({"captured": f"{len(run.capture):,}"} if run.capture is not None else {}),
         "wall time": f"{result.wall_s:.3g} s, {run.link_hops / result.wall_s / 1e6:.1f} M link-hops a second",
         "largest memory": format_size(result.peak_rss_bytes),
     }

@@ -1,8 +1,19 @@
 """Flows on a network, packet by packet: from the files of other simulators to times and counts."""
 
+from eastwest.simulation.capture import capturing, write_pcap
 from eastwest.simulation.defaults import settings_for
 from eastwest.simulation.events import changes
 from eastwest.simulation.inputs import read_flows, read_topology, study_network
 from eastwest.simulation.result import SimulationResult, simulate
 
-__all__ = ["SimulationResult", "changes", "read_flows", "read_topology", "settings_for", "simulate", "study_network"]
+__all__ = [
+    "SimulationResult",
+    "capturing",
+    "changes",
+    "read_flows",
+    "read_topology",
+    "settings_for",
+    "simulate",
+    "study_network",
+    "write_pcap",
+]

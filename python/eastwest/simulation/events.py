@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import numpy as np
-
-from eastwest.document import nearest
 from eastwest.engine.packets import Becomes, LinkChange
 from eastwest.errors import InputError
 from eastwest.fabric import Fabric
+from eastwest.simulation.links import links_of
 from eastwest.units import UnitError, parse_rate, parse_time
 
 FORMS = (
@@ -54,7 +52,7 @@ def _changes(event: str, fabric: Fabric, routes_after_s: float | None) -> list[L
         raise InputError(f"{event!r}: {error}") from None
     loss = _share(event, found["share"]) if found["share"] else 0.0
     becomes = _BECOMES[what]
-    links = _links(event, fabric, found["a"], found["b"])
+    links = links_of(repr(event), fabric, found["a"], found["b"])
     started = [LinkChange(at_s, link, becomes, rate, loss, routes_after_s) for link in links]
     if lasts_s is None:
         return started
@@ -72,21 +70,3 @@ def _share(event: str, text: str) -> float:
     if not 0.0 < share < 1.0:
         raise InputError(f"{event!r}: {text!r} is no share of packets, such as 0.001")
     return share
-
-
-def _links(event: str, fabric: Fabric, a: str, b: str | None) -> list[int]:
-    names = fabric.nodes["name"].to_list()
-    number = {name: index for index, name in enumerate(names)}
-    for name in (a, b):
-        if name is not None and name not in number:
-            guess = nearest(name, names)
-            raise InputError(f"{event!r}: there is no node {name!r}" + (f"; did you mean {guess!r}?" if guess else ""))
-    src, dst = (fabric.links[end].to_numpy() for end in ("src", "dst"))
-    cabled = fabric.links["cable"].to_numpy() >= 0
-    touching = (src == number[a]) | (dst == number[a])
-    if b is not None:
-        touching &= (src == number[b]) | (dst == number[b])
-    found = np.flatnonzero(touching & cabled).tolist()
-    if not found:
-        raise InputError(f"{event!r}: no cable joins {a} with {b}" if b else f"{event!r}: {a} has no cable")
-    return [int(link) for link in found]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from eastwest.engine.packets import LinkChange, PacketNetwork, PacketRun, PacketSettings
+from eastwest.engine.packets import Capturing, LinkChange, PacketNetwork, PacketRun, PacketSettings
 from eastwest.workload.flows import Flows
 
 
@@ -56,6 +56,8 @@ class SimulationResult:
             "pauses": run.pauses,
             "paused_s": run.paused_s,
             "deepest_queue_bytes": run.deepest_queue_bytes,
+            "captured": len(run.capture) if run.capture else 0,
+            "not_captured": run.capture.missed if run.capture else 0,
             "simulated_s": run.simulated_s,
             "wall_s": self.wall_s,
             "peak_rss_bytes": self.peak_rss_bytes,
@@ -71,15 +73,16 @@ def simulate(
     settings: PacketSettings,
     until_s: float = np.inf,
     changes: Sequence[LinkChange] = (),
+    capturing: Capturing | None = None,
 ) -> SimulationResult:
-    """Runs flows on a network, through changes of its links.
+    """Runs flows on a network, through changes of its links; records what leaves by some of them.
 
     Raises:
-        EngineError: a flow's ends are no hosts, or no path joins them.
+        EngineError: a flow's ends are no hosts, no path joins them, or there is no link such as is to be recorded.
         KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
     """
     began = time.perf_counter()
-    run = network.run(flows, settings, until_s, changes)
+    run = network.run(flows, settings, until_s, changes, capturing)
     wall_s = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return SimulationResult(flows, settings, run, wall_s, peak)

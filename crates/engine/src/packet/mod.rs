@@ -7,6 +7,7 @@
 //!
 //! Not here: what a transport does ([`eastwest_transport`]); NVLink and PCIe inside a server.
 
+mod capture;
 mod changes;
 mod choice;
 mod nic;
@@ -20,6 +21,7 @@ mod switching;
 mod triggers;
 mod wheel;
 
+pub use capture::{Capture, Record};
 pub use changes::{Becomes, Change};
 pub use choice::Choice;
 pub use outcome::{FlowOutcome, PacketOutcome, Totals};

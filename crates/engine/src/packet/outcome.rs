@@ -1,5 +1,6 @@
 //! What a run of packets gives back.
 
+use super::Capture;
 use crate::Picoseconds;
 
 /// One flow's fate.
@@ -57,4 +58,6 @@ pub struct PacketOutcome {
     pub end: Picoseconds,
     /// Events handled.
     pub events: u64,
+    /// What left by chosen links, where that was wanted.
+    pub capture: Option<Capture>,
 }

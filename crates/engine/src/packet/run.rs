@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use eastwest_transport::{Flags, Kind, Random, Sender};
 
+use super::capture::Capture;
 use super::changes::Change;
 use super::outcome::{FlowOutcome, PacketOutcome, Totals};
 use super::pool::{Place, Pool};
@@ -119,6 +120,8 @@ pub struct Simulation<'a, T: Transport> {
     pub(super) random: Random,
     pub(super) totals: Totals,
     pub(super) events: u64,
+    /// What leaves by chosen links, where that is wanted.
+    pub(super) capture: Option<Box<Capture>>,
 }
 
 /// What is to be run: a network, and what happens on it.
@@ -206,6 +209,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
             random: Random::new(settings.seed),
             totals: Totals::default(),
             events: 0,
+            capture: None,
         })
     }
 
@@ -255,7 +259,8 @@ impl<'a, T: Transport> Simulation<'a, T> {
             self.totals.retransmits += sender.retransmits();
         }
         self.close()?;
-        Ok(PacketOutcome { flows: self.fates, totals: self.totals, end: self.now, events: self.events })
+        let capture = self.capture.map(|capture| *capture);
+        Ok(PacketOutcome { flows: self.fates, totals: self.totals, end: self.now, events: self.events, capture })
     }
 
     /// Whether nothing new has come anywhere for too long.
@@ -340,6 +345,9 @@ impl<'a, T: Transport> Simulation<'a, T> {
 
     pub(super) fn transmit(&mut self, index: u32, place: Place, bytes: u16) {
         self.totals.link_hops += 1;
+        if let Some(capture) = &mut self.capture {
+            capture.see(self.now, index, &self.pool[place]);
+        }
         if let Some(arrival) = self.ports[index as usize].transmit(self.now, place, bytes) {
             self.wheel.add(arrival, Event::Arrive.word(index));
         }

@@ -1,0 +1,32 @@
+"""Links as people name them: by the nodes at their ends."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eastwest.document import nearest
+from eastwest.errors import InputError
+from eastwest.fabric import Fabric
+
+
+def links_of(said: str, fabric: Fabric, a: str, b: str | None) -> list[int]:
+    """Both directions of the cables between two nodes, or of all cables of one.
+
+    Raises:
+        InputError: there is no such node, or no such cable; begins with what was `said`.
+    """
+    names = fabric.nodes["name"].to_list()
+    number = {name: index for index, name in enumerate(names)}
+    for name in (a, b):
+        if name is not None and name not in number:
+            guess = nearest(name, names)
+            raise InputError(f"{said}: there is no node {name!r}" + (f"; did you mean {guess!r}?" if guess else ""))
+    src, dst = (fabric.links[end].to_numpy() for end in ("src", "dst"))
+    cabled = fabric.links["cable"].to_numpy() >= 0
+    touching = (src == number[a]) | (dst == number[a])
+    if b is not None:
+        touching &= (src == number[b]) | (dst == number[b])
+    found = np.flatnonzero(touching & cabled).tolist()
+    if not found:
+        raise InputError(f"{said}: no cable joins {a} with {b}" if b else f"{said}: {a} has no cable")
+    return [int(link) for link in found]
