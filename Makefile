@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= eastwest-out
 
-.PHONY: help study test test-rust test-python lint bench install docs clean
+.PHONY: help study test test-rust test-python lint bench bench-packet install docs clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -46,6 +46,9 @@ test-python: $(VENV)/.dev
 bench: $(VENV)/.dev ## speed: criterion for the engine, pytest-benchmark for the command
 	cargo bench -p eastwest-benches
 	$(BIN)/pytest benchmarks -n0 --benchmark-only
+
+bench-packet: $(VENV)/.dev ## the packet engine on public simulators' cases: link-hops a second, wall time, memory
+	$(BIN)/python benchmarks/packets.py
 
 docs: $(VENV)/.dev ## the documentation as a site
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'

@@ -16,13 +16,17 @@ from eastwest.workload.flows import Flows
 
 @dataclass(frozen=True)
 class SimulationResult:
-    """A run of flows with its settings; `wall_s` is that of the engine alone, `peak_rss_bytes` of the whole process."""
+    """A run of flows with its settings; `wall_s` is that of the engine alone, `peak_rss_bytes` of the whole process.
+
+    `engine_rss_bytes` is how far the process grew beyond what it had held before the run.
+    """
 
     flows: Flows
     settings: PacketSettings
     run: PacketRun
     wall_s: float
     peak_rss_bytes: int
+    engine_rss_bytes: int
 
     @property
     def fct_s(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -61,6 +65,7 @@ class SimulationResult:
             "simulated_s": run.simulated_s,
             "wall_s": self.wall_s,
             "peak_rss_bytes": self.peak_rss_bytes,
+            "engine_rss_bytes": self.engine_rss_bytes,
             "transport": self.settings.transport,
             "choice": self.settings.choice,
             "seed": self.settings.seed,
@@ -81,8 +86,13 @@ def simulate(
         EngineError: a flow's ends are no hosts, no path joins them, or there is no link such as is to be recorded.
         KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
     """
+    before = _peak_bytes()
     began = time.perf_counter()
     run = network.run(flows, settings, until_s, changes, capturing)
     wall_s = time.perf_counter() - began
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return SimulationResult(flows, settings, run, wall_s, peak)
+    peak = _peak_bytes()
+    return SimulationResult(flows, settings, run, wall_s, peak, peak - before)
+
+
+def _peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

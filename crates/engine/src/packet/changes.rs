@@ -76,11 +76,11 @@ impl<T: Transport> Simulation<'_, T> {
         (port.data_bytes, port.urgent_bytes) = (0, 0);
         let urgent = std::mem::take(&mut port.urgent);
         let data = std::mem::take(&mut port.data);
-        for place in data {
-            self.release(index, self.pool[place].size);
-            self.lose(place);
+        for waiting in data {
+            self.release(index, waiting.size);
+            self.lose(waiting.place);
         }
-        urgent.into_iter().for_each(|place| self.lose(place));
+        urgent.into_iter().for_each(|waiting| self.lose(waiting.place));
     }
 
     /// Sees to it that a port sends what waits, now or when it is free.

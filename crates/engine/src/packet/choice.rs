@@ -15,25 +15,19 @@ pub enum Choice {
     ShortestQueue,
 }
 
-impl Choice {
-    /// Chooses one of `ports` (never empty).
-    pub(super) fn of(self, ports: &[u32], packet: &Packet, switch_seed: u64, random: &mut Random, all: &[Port]) -> u32 {
-        let len = ports.len() as u64;
-        match self {
-            Self::Hash => {
-                // A probe takes the way of the data that it asks for.
-                let way = u64::from(packet.flow) << 1 | u64::from(packet.kind.is_forward());
-                let key = way << 16 | u64::from(packet.entropy);
-                ports[((u128::from(mix(key ^ switch_seed)) * u128::from(len)) >> 64) as usize]
-            }
-            Self::Random => ports[random.below(len as u32) as usize],
-            Self::ShortestQueue => {
-                let first = random.below(len as u32) as usize;
-                let turned = ports[first..].iter().chain(&ports[..first]);
-                turned.copied().min_by_key(|&port| all[port as usize].waiting()).unwrap_or(ports[0])
-            }
-        }
-    }
+/// The port with the fewest bytes before it; of equal ones any.
+pub(super) fn shortest(ports: &[u32], random: &mut Random, all: &[Port]) -> u32 {
+    let first = random.below(ports.len() as u32) as usize;
+    let turned = ports[first..].iter().chain(&ports[..first]);
+    turned.copied().min_by_key(|&port| all[port as usize].waiting()).unwrap_or(ports[0])
+}
+
+/// The port that a switch's hash gives a packet.
+pub(super) fn hashed(ports: &[u32], packet: &Packet, switch_seed: u64) -> u32 {
+    // A probe takes the way of the data that it asks for.
+    let way = u64::from(packet.flow) << 1 | u64::from(packet.kind.is_forward());
+    let key = way << 16 | u64::from(packet.entropy);
+    ports[((u128::from(mix(key ^ switch_seed)) * ports.len() as u128) >> 64) as usize]
 }
 
 fn mix(key: u64) -> u64 {

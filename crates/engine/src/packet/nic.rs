@@ -2,7 +2,7 @@
 
 use eastwest_transport::{Flags, Kind, Packet, Receiver, Sender, Transmit};
 
-use super::pool::Place;
+use super::port::Waiting;
 use super::run::{Event, Simulation};
 use super::settings::Transport;
 use super::triggers::Start;
@@ -60,12 +60,12 @@ impl<T: Transport> Simulation<'_, T> {
             self.empty(index);
             return;
         }
-        let mut place = self.ports[index as usize].next(&self.pool);
-        if place.is_none() && !self.ports[index as usize].is_paused {
-            place = self.poll_for(host, index);
+        let mut waiting = self.ports[index as usize].next();
+        if waiting.is_none() && !self.ports[index as usize].is_paused {
+            waiting = self.poll_for(host, index);
         }
-        let Some(place) = place else { return };
-        self.transmit(index, place, self.pool[place].size);
+        let Some(Waiting { place, size, .. }) = waiting else { return };
+        self.transmit(index, place, size);
         let port = &mut self.ports[index as usize];
         if port.has_work() || (!port.is_paused && !self.hosts[host as usize].ready.is_empty()) {
             port.is_armed = true;
@@ -74,22 +74,21 @@ impl<T: Transport> Simulation<'_, T> {
     }
 
     /// Polls flows until one has a packet for a port; those that are for other planes' ports wait before these.
-    fn poll_for(&mut self, host: u32, index: u32) -> Option<Place> {
+    fn poll_for(&mut self, host: u32, index: u32) -> Option<Waiting> {
         for _ in 0..MOST_POLLS * self.planes {
             let packet = self.poll(host)?;
             let plane = self.plane(packet.entropy);
-            let place = self.pool.put(packet);
+            let waiting = Waiting::of(self.pool.put(packet), &packet);
             let other = self.hosts[host as usize].ups[plane];
             if other == index {
-                return Some(place);
+                return Some(waiting);
             }
             let port = &mut self.ports[other as usize];
             if port.is_down {
-                self.lose(place);
+                self.lose(waiting.place);
                 continue;
             }
-            port.data.push_back(place);
-            port.data_bytes += u32::from(packet.size);
+            port.push(waiting);
             self.wake_port(other);
             if self.ports[other as usize].data.len() > MOST_WAITING {
                 // the others are ahead of this one: what it lacks will come with them
@@ -164,8 +163,7 @@ impl<T: Transport> Simulation<'_, T> {
                 let host = self.routes[flow].hosts[1];
                 let up = self.hosts[host as usize].ups[self.plane(answer.entropy)];
                 let port = &mut self.ports[up as usize];
-                port.urgent.push_back(self.pool.put(answer));
-                port.urgent_bytes += u32::from(answer.size);
+                port.push_urgent(Waiting::of(self.pool.put(answer), &answer));
                 self.offer(host, up);
             }
             return;

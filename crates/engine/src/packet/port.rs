@@ -2,52 +2,71 @@
 
 use std::collections::VecDeque;
 
-use super::pool::{Place, Pool};
+use eastwest_transport::{Flags, Kind, Packet};
+
+use super::pool::Place;
 use crate::Picoseconds;
 
 /// Fractions of a picosecond in which the time of a byte is counted.
 const FINE: u32 = 8;
 
-/// One direction of a cable with what waits for it. Laid out so that what an event touches lies together.
+/// A packet that waits, with what its turn needs to know of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    pub place: Place,
+    /// Bytes.
+    pub size: u16,
+    /// Whether marks are for it: data with its payload.
+    pub is_whole: bool,
+}
+
+impl Waiting {
+    /// How a packet waits.
+    pub fn of(place: Place, packet: &Packet) -> Self {
+        let is_whole = packet.kind == Kind::Data && !packet.flags.has(Flags::TRIMMED);
+        Self { place, size: packet.size, is_whole }
+    }
+}
+
+/// One direction of a cable with what waits for it. Laid out by cache lines: what an arrival needs, what a packet that
+/// waits or leaves needs, and the rest.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Port {
-    /// When the transmission under way ends.
-    pub free_at: Picoseconds,
-    /// Time of a byte, in parts of 2^-FINE picoseconds.
-    byte_time: u32,
-    /// Packets that bit errors take, of a thousand million.
-    pub loss: u32,
-    /// From the last bit out to the last bit in and forwarded.
-    latency: Picoseconds,
+    /// Packets on the cable with their times of arrival.
+    pub flying: VecDeque<(Picoseconds, Place)>,
     /// Where it leads: a host or a switch, by its own number.
     pub to: End,
     /// Where it begins.
     pub from: End,
+    /// Packets that bit errors take, of a thousand million.
+    pub loss: u32,
+    /// Bytes that the switch at its end still holds of what came in by it.
+    pub held: u32,
+    /// Whether nothing passes.
+    pub is_down: bool,
+    /// Whether it has asked the port at its beginning to pause, as the way in to a switch.
+    pub is_pausing: bool,
+    /// Whether the other end has asked it to pause.
+    pub is_paused: bool,
+    /// Whether an event is due when it becomes free.
+    pub is_armed: bool,
+    /// Time of a byte, in parts of 2^-FINE picoseconds.
+    byte_time: u32,
+    /// When the transmission under way ends.
+    pub free_at: Picoseconds,
+    /// From the last bit out to the last bit in and forwarded.
+    latency: Picoseconds,
+    /// Data that waits.
+    pub data: VecDeque<Waiting>,
     /// Bytes of data that wait.
     pub data_bytes: u32,
     /// Bytes of answers and headers that wait.
     pub urgent_bytes: u32,
-    /// Bytes that the switch at its end still holds of what came in by it.
-    pub held: u32,
-    /// Whether an event is due when it becomes free.
-    pub is_armed: bool,
-    /// Whether the other end has asked it to pause.
-    pub is_paused: bool,
-    /// Whether it has asked the port at its beginning to pause, as the way in to a switch.
-    pub is_pausing: bool,
-    /// Whether nothing passes.
-    pub is_down: bool,
-    /// Packets on the cable with their times of arrival.
-    pub flying: VecDeque<(Picoseconds, Place)>,
-    /// Data that waits.
-    pub data: VecDeque<Place>,
     /// What goes ahead of data.
-    pub urgent: VecDeque<Place>,
+    pub urgent: VecDeque<Waiting>,
     /// Where nothing is dropped: the way in of each packet of `data`.
     pub came_by: VecDeque<u32>,
-    /// Since when it is paused.
-    pub paused_since: Picoseconds,
 }
 
 /// What a port leads to.
@@ -74,7 +93,6 @@ impl Port {
             held: 0,
             data_bytes: 0,
             urgent_bytes: 0,
-            paused_since: 0,
             data: VecDeque::new(),
             urgent: VecDeque::new(),
             came_by: VecDeque::new(),
@@ -112,22 +130,36 @@ impl Port {
     }
 
     /// Takes what is to go next.
-    pub fn next(&mut self, pool: &Pool) -> Option<Place> {
-        if let Some(packet) = self.urgent.pop_front() {
-            self.urgent_bytes -= u32::from(pool[packet].size);
-            return Some(packet);
+    pub fn next(&mut self) -> Option<Waiting> {
+        if self.urgent_bytes > 0 {
+            if let Some(waiting) = self.urgent.pop_front() {
+                self.urgent_bytes -= u32::from(waiting.size);
+                return Some(waiting);
+            }
         }
         if self.is_paused {
             return None;
         }
-        let packet = self.data.pop_front()?;
-        self.data_bytes -= u32::from(pool[packet].size);
-        Some(packet)
+        let waiting = self.data.pop_front()?;
+        self.data_bytes -= u32::from(waiting.size);
+        Some(waiting)
+    }
+
+    /// Lets data wait.
+    pub fn push(&mut self, waiting: Waiting) {
+        self.data.push_back(waiting);
+        self.data_bytes += u32::from(waiting.size);
+    }
+
+    /// Lets something wait ahead of data.
+    pub fn push_urgent(&mut self, waiting: Waiting) {
+        self.urgent.push_back(waiting);
+        self.urgent_bytes += u32::from(waiting.size);
     }
 
     /// Whether anything could go now but for a transmission under way.
     pub fn has_work(&self) -> bool {
-        !self.urgent.is_empty() || (!self.is_paused && !self.data.is_empty())
+        self.urgent_bytes > 0 || (!self.is_paused && self.data_bytes > 0)
     }
 }
 

@@ -7,9 +7,10 @@ use eastwest_transport::{Flags, Kind, Random, Sender};
 
 use super::capture::Capture;
 use super::changes::Change;
+use super::choice::Choice;
 use super::outcome::{FlowOutcome, PacketOutcome, Totals};
 use super::pool::{Place, Pool};
-use super::port::{End, Port};
+use super::port::{End, Port, Waiting};
 use super::settings::{NetworkSettings, Transport};
 use super::triggers::{Flow, Start, Trigger, Triggers};
 use super::wheel::Wheel;
@@ -22,6 +23,9 @@ const FULL: u16 = 4096;
 
 /// Latency from which on a cable is long, and its arrivals may wait in the heap.
 const FAR: Picoseconds = 10_000_000;
+
+/// Packets of a bucket whose way on is looked up ahead.
+const AT_ONCE: usize = 32;
 
 /// What losses are parts of.
 const LOSS_WHOLE: u64 = 1_000_000_000;
@@ -107,6 +111,8 @@ pub struct Simulation<'a, T: Transport> {
     pub(super) receivers: Vec<Option<Box<T::Receiver>>>,
     pub(super) fates: Vec<FlowOutcome>,
     pub(super) timers: Vec<Picoseconds>,
+    /// Since when ports are paused.
+    pub(super) paused_since: HashMap<u32, Picoseconds>,
     /// Ports that hear no pause until a time, after a storm.
     pub(super) deaf_until: HashMap<u32, Picoseconds>,
     pub(super) triggers: Triggers,
@@ -199,6 +205,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
             receivers: flows.iter().map(|_| None).collect(),
             fates: vec![FlowOutcome::default(); flows.len()],
             timers: vec![Picoseconds::MAX; flows.len()],
+            paused_since: HashMap::new(),
             deaf_until: HashMap::new(),
             triggers: Triggers::new(triggers, flows)?,
             left: flows.len(),
@@ -277,13 +284,12 @@ impl<'a, T: Transport> Simulation<'a, T> {
 
     /// Checks that packets add up: each that was sent has arrived, lost its payload, was dropped, or is still somewhere.
     fn close(&mut self) -> Result<()> {
-        let is_whole = |&&place: &&Place| {
-            let packet = &self.pool[place];
-            packet.kind == Kind::Data && !packet.flags.has(Flags::TRIMMED)
+        let is_whole = |place: &Place| Waiting::of(*place, &self.pool[*place]).is_whole;
+        let in_port = |port: &Port| {
+            let waiting = port.data.iter().map(|waiting| waiting.place);
+            waiting.chain(port.flying.iter().map(|&(_, place)| place)).filter(is_whole).count() as u64
         };
-        let waiting =
-            self.ports.iter().flat_map(|port| port.data.iter().chain(port.flying.iter().map(|(_, place)| place)));
-        self.totals.unfinished = waiting.filter(is_whole).count() as u64;
+        self.totals.unfinished = self.ports.iter().map(in_port).sum();
         let Totals { packets, delivered, drops, trims, unfinished, .. } = self.totals;
         if packets == delivered + drops + trims + unfinished {
             return Ok(());
@@ -296,16 +302,26 @@ impl<'a, T: Transport> Simulation<'a, T> {
     /// Reads what the events of a bucket will need: these reads wait for memory together, those in the events one by one.
     fn fetch(&self) {
         let mut read = 0;
+        let mut onward = [0; AT_ONCE];
+        let mut count = 0;
         for &(_, word) in self.wheel.current() {
-            if let (event @ (Event::Arrive | Event::Free), port) = Event::of(word) {
-                let port = &self.ports[port as usize];
-                let next = if event == Event::Arrive {
-                    port.flying.front().map(|at| at.1)
-                } else {
-                    port.data.front().copied()
-                };
-                read += port.free_at + next.map_or(0, |place| self.pool[place].bitmap);
+            match Event::of(word) {
+                (Event::Arrive, index) => {
+                    let port = &self.ports[index as usize];
+                    if let (End::Switch(switch), Some(&(_, place))) = (port.to, port.flying.front()) {
+                        if self.settings.choice == Choice::Hash && count < AT_ONCE {
+                            onward[count] = self.hashed(switch, place).unwrap_or(index);
+                            count += 1;
+                        }
+                    }
+                }
+                (Event::Free, index) => read += self.ports[index as usize].free_at,
+                _ => {}
             }
+        }
+        for &index in &onward[..count] {
+            let port = &self.ports[index as usize];
+            read += port.free_at + u64::from(port.data.back().map_or(0, |waiting| waiting.size));
         }
         std::hint::black_box(read);
     }

@@ -1,28 +1,59 @@
 //! A switch at work: which port, room before it, marks, and pauses.
 
-use eastwest_transport::{Flags, Kind};
+use eastwest_transport::{Flags, Packet};
 
+use super::choice::{Choice, hashed, shortest};
 use super::pool::Place;
-use super::port::End;
+use super::port::{End, Waiting};
 use super::run::{Event, Simulation};
 use super::settings::{Buffers, Transport, Trimming};
 
 /// Bytes of a pause frame on the wire.
 const PAUSE_BYTES: u16 = 84;
 
+/// Where a packet at a switch goes on to.
+enum Onward<'a> {
+    /// To its host, by this port.
+    Here(u32),
+    /// By one of these, none where nothing leads there.
+    Away(&'a [u32]),
+}
+
 impl<T: Transport> Simulation<'_, T> {
     /// The port by which a switch sends a packet on; none where nothing leads to its receiver.
     pub(super) fn choose(&mut self, switch: u32, place: Place) -> Option<u32> {
+        let mut random = self.random;
+        let chosen = match self.onward(switch, &self.pool[place]) {
+            Onward::Here(down) => return Some(down),
+            Onward::Away([]) => return None,
+            Onward::Away(ports) => match self.settings.choice {
+                Choice::Hash => return Some(hashed(ports, &self.pool[place], self.switch_seeds[switch as usize])),
+                Choice::Random => ports[random.below(ports.len() as u32) as usize],
+                Choice::ShortestQueue => shortest(ports, &mut random, &self.ports),
+            },
+        };
+        self.random = random;
+        Some(chosen)
+    }
+
+    /// The port by which a switch would send a packet on by its hash.
+    pub(super) fn hashed(&self, switch: u32, place: Place) -> Option<u32> {
         let packet = &self.pool[place];
+        match self.onward(switch, packet) {
+            Onward::Here(down) => Some(down),
+            Onward::Away([]) => None,
+            Onward::Away(ports) => Some(hashed(ports, packet, self.switch_seeds[switch as usize])),
+        }
+    }
+
+    fn onward(&self, switch: u32, packet: &Packet) -> Onward<'_> {
         let host = self.routes[packet.flow as usize].hosts[usize::from(packet.kind.is_forward())];
         let plug = &self.plugs[(host * self.planes) as usize + self.plane(packet.entropy)];
         if self.attachment_of[switch as usize] == plug.attachment {
-            return Some(plug.down);
+            return Onward::Here(plug.down);
         }
         let tables = self.detour.as_deref().unwrap_or(self.forwarding);
-        let ports = tables.next(switch, plug.attachment);
-        let seed = self.switch_seeds[switch as usize];
-        (!ports.is_empty()).then(|| self.settings.choice.of(ports, packet, seed, &mut self.random, &self.ports))
+        Onward::Away(tables.next(switch, plug.attachment))
     }
 
     /// The plane that an entropy value stands for.
@@ -33,6 +64,7 @@ impl<T: Transport> Simulation<'_, T> {
     /// Puts a packet that came by one port before another port of a switch.
     pub(super) fn enqueue(&mut self, way_in: u32, index: u32, place: Place) {
         let packet = &self.pool[place];
+        let waiting = Waiting::of(place, packet);
         let size = u32::from(packet.size);
         let port = &mut self.ports[index as usize];
         if port.is_down {
@@ -41,8 +73,7 @@ impl<T: Transport> Simulation<'_, T> {
         }
         match self.settings.buffers {
             Buffers::Lossless { pause } => {
-                port.data.push_back(place);
-                port.data_bytes += size;
+                port.push(waiting);
                 port.came_by.push_back(way_in);
                 let ingress = &mut self.ports[way_in as usize];
                 ingress.held += size;
@@ -53,11 +84,10 @@ impl<T: Transport> Simulation<'_, T> {
                 }
             }
             Buffers::Lossy { room, trimming } => {
-                if packet.kind != Kind::Data || packet.flags.has(Flags::TRIMMED) {
-                    self.enqueue_urgent(index, place, room);
+                if !waiting.is_whole {
+                    self.enqueue_urgent(index, waiting, room);
                 } else if port.data_bytes + size <= room {
-                    port.data.push_back(place);
-                    port.data_bytes += size;
+                    port.push(waiting);
                 } else {
                     self.overflow(index, place, room, trimming);
                 }
@@ -75,15 +105,13 @@ impl<T: Transport> Simulation<'_, T> {
         }
     }
 
-    fn enqueue_urgent(&mut self, index: u32, place: Place, room: u32) {
-        let size = u32::from(self.pool[place].size);
+    fn enqueue_urgent(&mut self, index: u32, waiting: Waiting, room: u32) {
         let port = &mut self.ports[index as usize];
-        if port.urgent_bytes + size > 2 * room {
-            self.lose(place);
+        if port.urgent_bytes + u32::from(waiting.size) > 2 * room {
+            self.lose(waiting.place);
             return;
         }
-        port.urgent.push_back(place);
-        port.urgent_bytes += size;
+        port.push_urgent(waiting);
     }
 
     /// Finds no room for a packet: it or the one that came last loses its payload, or all.
@@ -96,10 +124,9 @@ impl<T: Transport> Simulation<'_, T> {
         let mut cut = place;
         if self.random.chance(1, 2) {
             if let Some(last) = port.data.pop_back() {
-                cut = last;
-                port.data.push_back(place);
-                port.data_bytes += u32::from(self.pool[place].size);
-                port.data_bytes -= u32::from(self.pool[last].size);
+                cut = last.place;
+                port.data_bytes -= u32::from(last.size);
+                port.push(Waiting::of(place, &self.pool[place]));
             }
         }
         let is_last_hop = matches!(port.to, End::Host(_));
@@ -107,25 +134,22 @@ impl<T: Transport> Simulation<'_, T> {
         packet.size = bytes;
         packet.flags = packet.flags.with(Flags::TRIMMED).with_if(Flags::LAST_HOP, is_last_hop);
         self.totals.trims += 1;
-        self.enqueue_urgent(index, cut, room);
+        let waiting = Waiting::of(cut, packet);
+        self.enqueue_urgent(index, waiting, room);
     }
 
     /// Sends what is next at a free port of a switch.
     pub(super) fn send(&mut self, index: u32) {
         let port = &mut self.ports[index as usize];
-        let Some(place) = port.next(&self.pool) else { return };
-        let packet = &mut self.pool[place];
-        let size = packet.size;
-        if packet.kind == Kind::Data && !packet.flags.has(Flags::TRIMMED) {
-            if let Some(marking) = self.settings.marking {
-                let waiting = port.data_bytes;
-                let (over, span) = (waiting.saturating_sub(marking.from), u64::from(marking.to - marking.from));
-                let part = u64::from(over) * u64::from(marking.most);
-                let is_marked = waiting > marking.to || (over > 0 && self.random.chance(part, span * 1000));
-                if is_marked {
-                    packet.flags = packet.flags.with(Flags::CE);
-                    self.totals.marks += 1;
-                }
+        let Some(Waiting { place, size, is_whole }) = port.next() else { return };
+        if let Some(marking) = self.settings.marking.filter(|_| is_whole) {
+            let waiting = port.data_bytes;
+            let (over, span) = (waiting.saturating_sub(marking.from), u64::from(marking.to - marking.from));
+            let part = u64::from(over) * u64::from(marking.most);
+            if waiting > marking.to || (over > 0 && self.random.chance(part, span * 1000)) {
+                let packet = &mut self.pool[place];
+                packet.flags = packet.flags.with(Flags::CE);
+                self.totals.marks += 1;
             }
         }
         self.release(index, size);
@@ -162,7 +186,7 @@ impl<T: Transport> Simulation<'_, T> {
             return;
         }
         port.is_paused = true;
-        port.paused_since = self.now;
+        self.paused_since.insert(index, self.now);
         if let Some(watchdog) = self.settings.watchdog {
             self.wheel.add(self.now + watchdog.detect, Event::Watchdog.word(index));
         }
@@ -172,7 +196,7 @@ impl<T: Transport> Simulation<'_, T> {
         let port = &mut self.ports[index as usize];
         if port.is_paused {
             port.is_paused = false;
-            self.totals.paused += self.now - port.paused_since;
+            self.totals.paused += self.now - self.paused_since.remove(&index).unwrap_or(self.now);
             self.wake_port(index);
         }
     }
@@ -181,7 +205,8 @@ impl<T: Transport> Simulation<'_, T> {
     pub(super) fn watch(&mut self, index: u32) {
         let Some(watchdog) = self.settings.watchdog else { return };
         let port = &self.ports[index as usize];
-        if !port.is_paused || self.now - port.paused_since < watchdog.detect || self.is_nic(index) {
+        let since = self.paused_since.get(&index).copied().unwrap_or(self.now);
+        if !port.is_paused || self.now - since < watchdog.detect || self.is_nic(index) {
             return;
         }
         self.totals.storms += 1;
