@@ -51,6 +51,13 @@ def test_a_curve_has_nccl_tests_columns(eastwest: Command) -> None:
     assert [point["size_bytes"] for point in points] == [2**20, 2**21, 2**22]
 
 
+def test_a_curve_that_is_left_to_nccl_names_what_ran(eastwest: Command) -> None:
+    asked = ("curve", "small.yaml", "--fabric", "one", "--algorithm", "auto", "--sizes", "8B..16B")
+    assert "tree ll" in eastwest(*asked).out
+    points = json.loads(eastwest(*asked, "--json").out)["points"]
+    assert {(point["algorithm"], point["protocol"]) for point in points} == {("tree", "ll")}
+
+
 def test_sensitivity_is_a_table_of_resources(eastwest: Command) -> None:
     asked = ("sensitivity", "small.yaml", "--fabric", "two", "--workload", "job")
     assert "GPU compute" in eastwest(*asked).out
@@ -67,6 +74,8 @@ def test_sensitivity_is_a_table_of_resources(eastwest: Command) -> None:
         (("scaling", "small.yaml", "-f", "two", "-w", "job", "--gpus", "64"), "as in 64..4096"),
         (("scaling", "small.yaml", "-f", "two", "-w", "job", "--gpus", "few..many"), "two whole numbers"),
         (("curve", "small.yaml", "-f", "one", "-c", "all-redcue"), "did you mean 'all-reduce'?"),
+        (("curve", "small.yaml", "-f", "one", "--protocol", "ll256"), "'ll256' does not fit protocol"),
+        (("curve", "small.yaml", "-f", "one", "--algorithm", "autom"), "did you mean 'auto'?"),
         (("curve", "small.yaml", "-f", "one", "--sizes", "4 GB..1 GB"), "from small to large"),
         (("curve", "small.yaml", "-f", "one", "--sizes", "1..2"), "has no unit"),
         (("curve", "swept.yaml", "-f", "two"), "choose one by link with --where"),

@@ -106,6 +106,10 @@ def test_a_group_is_chosen_for_by_the_nodes_that_it_spans():
     assert [each.channels for each in found.choices] == [24, 4]
 
 
+def test_ranks_spread_unevenly_run_what_the_engine_can():
+    curve(study(), "net", "all-reduce", [2.0**30], "auto", gpus=12)
+
+
 def test_a_rack_that_shares_nvlink_is_one_node():
     racks = {**FABRIC, "shape": "leaf-spine", "link": "400 Gb/s"}
     found = curve(study(server="gb200-nvl72", servers=18, fabric=racks), "net", "all-reduce", [2.0**30], "auto")

@@ -129,6 +129,10 @@ def test_what_is_named_is_kept_and_the_rest_chosen():
     assert chosen(8, ONE, algorithm="ring") == ("ring", "ll")
 
 
+def test_nodes_of_unequal_ranks_have_no_tree_over_nvls():
+    assert chosen(2**30, nccl.Group(12, 2, is_even=False))[0] != "nvls-tree"
+
+
 def test_an_all_to_all_goes_over_rails_where_ranks_share_nodes():
     assert chosen(1e6, TWO, "all-to-all") == ("pxn", None)
     assert chosen(1e6, ONE, "all-to-all") == ("direct", None)

@@ -11,8 +11,8 @@ from eastwest.spec.values import Entry, refuse
 from eastwest.workload import KINDS, Algorithm, CollectiveKind, Protocol, Tuning
 from eastwest.workload.nccl import METHOD_KINDS, METHOD_OF, Cpu, Version
 
-AlgorithmWord = Algorithm | Literal["auto"]
-ProtocolWord = Protocol | Literal["auto"]
+AlgorithmWord = Literal[Algorithm, "auto"]
+ProtocolWord = Literal[Protocol, "auto"]
 
 
 def _version(written: Any) -> Any:

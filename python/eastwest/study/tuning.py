@@ -129,5 +129,6 @@ def _node_of_rank(fabric: Fabric, gpus: Gpus) -> npt.NDArray[np.int64]:
 
 def _widest(groups: Groups, node: npt.NDArray[np.int64]) -> nccl.Group:
     """The group that is spread over most nodes; of several, the first."""
-    found = [nccl.Group(len(group), len(np.unique(node[group]))) for group in groups]
-    return max(found, key=lambda group: group.nodes)
+    found = [np.unique(node[group], return_counts=True)[1] for group in groups]
+    counts = max(found, key=len)
+    return nccl.Group(int(counts.sum()), len(counts), is_even=bool((counts == counts[0]).all()))

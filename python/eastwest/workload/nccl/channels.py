@@ -37,10 +37,14 @@ class Machine:
 
 @dataclass(frozen=True)
 class Group:
-    """Ranks of one communicator, and the nodes (NVLink domains) that they are spread over."""
+    """Ranks of one communicator, and the nodes (NVLink domains) that they are spread over.
+
+    `is_even`: each node has as many of them as any other.
+    """
 
     ranks: int
     nodes: int
+    is_even: bool = True
 
     @property
     def per_node(self) -> float:

@@ -60,13 +60,16 @@ class Way:
 
     @property
     def is_open(self) -> bool:
-        """Whether NCCL would consider it: without CollNet, NVLS is for one node and NVLSTree for several."""
+        """Whether NCCL would consider it, and the engine can run it.
+
+        Without CollNet, NVLS is for one node and NVLSTree for several, which the engine has on even ones alone.
+        """
         if self.method not in self.constants.base_s or self.kind not in METHOD_KINDS[self.method]:
             return False
         if self.method not in ("nvls", "nvls-tree"):
             return True
         fits = (self.method == "nvls") == (self.group.nodes == 1)
-        fits &= self.machine.architecture in self.constants.nvls_efficiency
+        fits &= self.group.is_even and self.machine.architecture in self.constants.nvls_efficiency
         return fits and self.protocol == "simple" and self._found.count >= 2
 
     @property
