@@ -24,16 +24,16 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize("transport", ["uet", "rocev2"])
-def test_json_holds_completion_times_and_counts(eastwest: Command, transport: str) -> None:
+@pytest.mark.parametrize(("transport", "most"), [("uet", 1.2), ("mrc", 1.2), ("rocev2", 1.2), ("dctcp", 1.5)])
+def test_json_holds_completion_times_and_counts(eastwest: Command, transport: str, most: float) -> None:
     said = eastwest("simulate", *NETWORK, *FLOWS, "--transport", transport, "--json")
     assert (said.code, said.err) == (0, "")
     result = json.loads(said.out)
     assert set(result) >= KEYS
     assert result["flows"] == 8
     fct = result["fct_s"]
-    # eight times 2 MB into one port of 400 Gb/s, headers and the way besides
-    assert 8 * 2e6 * 8 / 400e9 < fct["max"] < 1.15 * 8 * 2e6 * 8 / 400e9
+    # eight times 2 MB into one port of 400 Gb/s, headers and the way besides; TCP overshoots in slow start
+    assert 8 * 2e6 * 8 / 400e9 < fct["max"] < most * 8 * 2e6 * 8 / 400e9
     assert fct["min"] <= fct["median"] <= fct["p99"] <= fct["max"]
 
 

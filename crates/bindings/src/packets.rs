@@ -9,6 +9,7 @@ use eastwest_engine::routing::Forwarding;
 use eastwest_engine::{PS_PER_S, Picoseconds};
 use eastwest_transport::Framing;
 use eastwest_transport::dcqcn::DcqcnSettings;
+use eastwest_transport::dctcp::DctcpSettings;
 use eastwest_transport::mrc::MrcSettings;
 use eastwest_transport::roce::{Repeat, RoceSettings};
 use eastwest_transport::sprayed::{NsccSettings, SprayedSettings};
@@ -20,6 +21,9 @@ use pyo3::types::PyDict;
 use crate::capture::{Capture, CapturingIn};
 use crate::network::{interruptible, node_kind};
 use crate::{EngineError, to_python};
+
+/// By how much packets overtake each other on one path: not at all, but for the resolution of times.
+const ONE_PATH: Picoseconds = 2048;
 
 /// The queues and cables of one fabric.
 #[pyclass(frozen)]
@@ -176,7 +180,11 @@ impl SettingsIn {
             nscc: NsccSettings::new(mtu, framing.payload, base_rtt, self.rate, self.trim > 0),
             ack_every: self.ack_every,
             timeout: picoseconds(self.timeout_s),
-            overtaking: (self.transport == "mrc").then_some(base_rtt),
+            overtaking: match self.transport.as_str() {
+                "mrc" => Some(base_rtt),
+                "dctcp" => Some(ONE_PATH),
+                _ => None,
+            },
             loss_is_congestion: self.transport != "mrc" || self.trim == 0,
         }
     }
@@ -263,6 +271,7 @@ impl PacketNetwork {
                 let (sprayed, entropies) = (settings.sprayed(), settings.entropies);
                 run.with(py, &MrcSettings { sprayed, entropies, probe_every })?
             }
+            "dctcp" => run.with(py, &DctcpSettings { sprayed: settings.sprayed() })?,
             "rocev2" => run.with(py, &settings.roce()?)?,
             word => return Err(EngineError::new_err(format!("unknown transport '{word}'"))),
         };

@@ -5,7 +5,9 @@ mod trees;
 use eastwest_engine::packet::{Choice, Marking, NetworkSettings};
 use eastwest_transport::Random;
 use eastwest_transport::dcqcn::DcqcnSettings;
+use eastwest_transport::dctcp::DctcpSettings;
 use eastwest_transport::roce::{Repeat, RoceSettings};
+use eastwest_transport::sprayed::SprayedSettings;
 use proptest::prelude::*;
 use trees::*;
 
@@ -159,4 +161,23 @@ fn dcqcn_converges_towards_fair_shares() {
     assert!((ends[1] / (2.0 * whole) - 1.0).abs() < 0.1, "{} expected {}", ends[1], 2.0 * whole);
     // The port is kept busy and the queue far below what both flows' windows would fill.
     assert!(outcome.totals.deepest < 10_000_000, "{}", outcome.totals.deepest);
+}
+
+#[test]
+fn dctcp_keeps_a_port_busy_with_a_short_queue_and_shares_it() {
+    let sprayed =
+        SprayedSettings { ack_every: 4096, overtaking: Some(2048), ..uet(4 * US + 2 * PACKET, false).sprayed };
+    let transport = DctcpSettings { sprayed };
+    let mark = 15 * FULL as u32; // over a seventh of the product of 200 KB
+    let settings =
+        NetworkSettings { marking: Some(Marking { from: mark, to: mark + 1, most: 1000 }), ..lossy(1 << 22, false) };
+    let flows: Vec<_> = (1..5).map(|from| flow(from, 0, 20_000_000, 0)).collect();
+    let outcome = run(&star(5), &flows, &transport, settings);
+    let times = times(&outcome);
+    let ideal = 4 * 4961 * PACKET; // 4,032 B a packet
+    assert!(times[3] < ideal * 21 / 20 && times[3] > ideal, "{} of {ideal}", times[3]);
+    assert!(times[0] > ideal * 3 / 4, "{times:?}");
+    // Slow start overshoots once; thereafter the queue stays near the mark.
+    assert_eq!(outcome.totals.drops, 0);
+    assert!(outcome.totals.marks > 0);
 }

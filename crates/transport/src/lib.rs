@@ -10,6 +10,7 @@
 
 mod bitmap;
 pub mod dcqcn;
+pub mod dctcp;
 pub mod mrc;
 mod packet;
 mod random;

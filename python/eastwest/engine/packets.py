@@ -16,7 +16,7 @@ from eastwest.engine.program import BITS
 from eastwest.fabric import Fabric
 from eastwest.workload.flows import Flows
 
-Transport = Literal["uet", "mrc", "rocev2"]
+Transport = Literal["uet", "mrc", "rocev2", "dctcp"]
 Dcqcn = Literal["off", "paper"]
 Becomes = Literal["down", "up", "rate", "erring"]
 Choice = Literal["hash", "random", "shortest-queue"]

@@ -21,6 +21,15 @@ MARK_FROM, MARK_TO = 0.2, 0.8
 """Parts of the bandwidth-delay product where marking begins and is certain (the reference simulator's)."""
 PAUSE_ABOVE, PAUSE_AT = 15, 12
 """Full packets held of one cable at which a switch pauses it, and lets go (the reference simulator's)."""
+TCP_PAYLOAD, TCP_HEADER, TCP_CONTROL = 8948, 90, 90
+"""A jumbo frame's segment; TCP with timestamps, IPv4 and what Ethernet adds on the wire (RFC 7323)."""
+TCP_MARK = 1 / 7
+"""Part of the bandwidth-delay product above which every packet is marked: the least that keeps a link busy (DCTCP's
+paper, Alizadeh et al. 2010, section 3.4)."""
+TCP_ROOM = 4.0
+"""Bandwidth-delay products of room before each port: a deep enough queue for slow start."""
+TCP_TIMEOUT_S = 10e-3
+"""Least time for a repeat, as data centres set it (Linux: 200 ms)."""
 ROCE_TIMEOUT_S = 4.096e-6 * 2**14
 """Local ACK timeout of 14, the usual default of RDMA connections."""
 
@@ -31,7 +40,7 @@ def settings_for(
     """Settings for flows on a network.
 
     Ultra Ethernet and MRC: room of one bandwidth-delay product before each port, trimming, marks from 0.2 to 0.8 of it.
-    RoCEv2: lossless by pauses, no marks.
+    RoCEv2: lossless by pauses, no marks. DCTCP: four bandwidth-delay products of room, marks above a seventh of one.
     """
     links = network.fabric.links
     from_hosts = np.isin(links["src"].to_numpy(), network.hosts)
@@ -52,6 +61,8 @@ def settings_for(
             choice=choice,
             seed=seed,
         )
+    if transport == "dctcp":
+        return _dctcp(network, flows, rate, choice, seed)
     full = UET_PAYLOAD + UET_HEADER
     base_rtt_s = network.round_trip_s(flows, full, UET_CONTROL)
     packets = math.ceil(base_rtt_s * rate / full)  # the bandwidth-delay product
@@ -70,6 +81,28 @@ def settings_for(
         trim=UET_CONTROL,
         mark_from=math.ceil(packets * MARK_FROM) * full,
         mark_to=math.ceil(packets * MARK_TO) * full,
+        choice=choice,
+        seed=seed,
+    )
+
+
+def _dctcp(network: PacketNetwork, flows: Flows, rate: float, choice: Choice, seed: int) -> PacketSettings:
+    full = TCP_PAYLOAD + TCP_HEADER
+    base_rtt_s = network.round_trip_s(flows, full, TCP_CONTROL)
+    product = base_rtt_s * rate
+    mark = max(math.ceil(product * TCP_MARK), 2 * full)
+    return PacketSettings(
+        "dctcp",
+        TCP_PAYLOAD,
+        TCP_HEADER,
+        TCP_CONTROL,
+        rate,
+        base_rtt_s,
+        TCP_TIMEOUT_S,
+        ack_every=full,
+        room=math.ceil(product * TCP_ROOM) + 2 * full,
+        mark_from=mark,
+        mark_to=mark + 1,
         choice=choice,
         seed=seed,
     )

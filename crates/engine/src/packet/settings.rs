@@ -1,5 +1,6 @@
 //! How switches treat packets, and which transport the hosts speak.
 
+use eastwest_transport::dctcp::{DctcpReceiver, DctcpSender, DctcpSettings};
 use eastwest_transport::mrc::{MrcReceiver, MrcSender, MrcSettings};
 use eastwest_transport::roce::{RoceReceiver, RoceSender, RoceSettings};
 use eastwest_transport::uet::{UetReceiver, UetSender, UetSettings};
@@ -121,6 +122,19 @@ impl Transport for MrcSettings {
     }
 
     fn receiver(&self, bytes: u64) -> MrcReceiver {
+        self.receiver(bytes)
+    }
+}
+
+impl Transport for DctcpSettings {
+    type Sender = DctcpSender;
+    type Receiver = DctcpReceiver;
+
+    fn sender(&self, flow: u32, bytes: u64, seed: u64) -> DctcpSender {
+        self.sender(flow, bytes, seed)
+    }
+
+    fn receiver(&self, bytes: u64) -> DctcpReceiver {
         self.receiver(bytes)
     }
 }

@@ -10,7 +10,7 @@ mod entropy_set;
 
 pub use entropy_set::EntropySet;
 
-use crate::sprayed::{SprayedReceiver, SprayedSender, SprayedSettings};
+use crate::sprayed::{Nscc, SprayedReceiver, SprayedSender, SprayedSettings};
 use crate::{Picoseconds, Random};
 
 /// What all flows of a fabric share.
@@ -25,7 +25,7 @@ pub struct MrcSettings {
 }
 
 /// The sending side.
-pub type MrcSender = SprayedSender<EntropySet>;
+pub type MrcSender = SprayedSender<EntropySet, Nscc>;
 /// The receiving side.
 pub type MrcReceiver = SprayedReceiver;
 
@@ -33,7 +33,13 @@ impl MrcSettings {
     /// The sender of a message of so many bytes; the seed draws the order of its entropy values.
     pub fn sender(&self, flow: u32, bytes: u64, seed: u64) -> MrcSender {
         let seed = Random::new(seed ^ (u64::from(flow) << 32)).bits();
-        SprayedSender::new(self.sprayed, flow, bytes, EntropySet::new(self.entropies, self.probe_every, seed))
+        SprayedSender::new(
+            self.sprayed,
+            flow,
+            bytes,
+            EntropySet::new(self.entropies, self.probe_every, seed),
+            Nscc::new(self.sprayed.nscc),
+        )
     }
 
     /// The receiver of a message of so many bytes.

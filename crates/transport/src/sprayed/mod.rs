@@ -6,10 +6,12 @@
 mod nscc;
 mod receiver;
 mod sender;
+mod window;
 
 pub use nscc::{Nscc, NsccSettings};
 pub use receiver::SprayedReceiver;
 pub use sender::SprayedSender;
+pub use window::Window;
 
 use crate::{Framing, Picoseconds};
 

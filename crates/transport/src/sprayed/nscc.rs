@@ -12,6 +12,7 @@
 //! Where trims or very long delays show that far too much was sent, quick adaptation sets the window to what got through
 //! in the last round trip. Constants scale with the bandwidth-delay product over that of 100 Gb/s and 12 us.
 
+use super::Window;
 use crate::Picoseconds;
 
 /// Bandwidth-delay product that the constants are given for, bytes: 100 Gb/s over 12 us.
@@ -119,75 +120,6 @@ impl Nscc {
         }
     }
 
-    /// Bytes that may be under way.
-    pub fn window(&self) -> u64 {
-        self.window
-    }
-
-    /// Delay by queues in a round trip; remembers a shorter trip as the base of those to come.
-    pub fn delay(&mut self, round_trip: Picoseconds) -> Picoseconds {
-        if round_trip < self.base_rtt {
-            self.base_rtt = round_trip;
-            self.most = self.settings.bytes_in(round_trip) * 3 / 2;
-        }
-        round_trip - self.base_rtt
-    }
-
-    /// Mean delay by queues, for answers that no round trip can be told from.
-    pub fn mean_delay(&self) -> Picoseconds {
-        self.mean_delay
-    }
-
-    /// Takes a sample of the delay into the mean; a long one without a mark counts as a quarter of the base round trip.
-    pub fn sample(&mut self, delay: Picoseconds, is_marked: bool) {
-        let counted = if !is_marked && delay > self.settings.target { self.base_rtt / 4 } else { delay };
-        self.mean_delay = (self.mean_delay * (SMOOTHING - 1) + counted) / SMOOTHING;
-    }
-
-    /// An acknowledgement told of `arrived` bytes, after a delay by queues; `in_flight` bytes are still under way.
-    pub fn on_ack(&mut self, now: Picoseconds, is_marked: bool, delay: Picoseconds, arrived: u64, in_flight: u64) {
-        self.quick.arrived += arrived;
-        self.quick.ignored += arrived;
-        self.arrived_since_growth += arrived;
-        if self.quick_adapt(now, is_marked, false, delay, in_flight) {
-            return;
-        }
-        let target = self.settings.target;
-        match (is_marked, delay >= target) {
-            (false, true) => self.growth += self.fair * arrived,
-            (false, false) => self.grow(arrived, delay),
-            (true, true) => self.shrink(now),
-            (true, false) => {}
-        }
-        self.keep_within_bounds();
-        let is_period_over = now - self.last_growth > self.settings.base_rtt;
-        if self.arrived_since_growth > 8 * self.settings.mtu || is_period_over {
-            self.window += self.growth / self.window;
-            if is_period_over {
-                self.window += self.steady;
-                self.last_growth = now;
-            }
-            (self.growth, self.arrived_since_growth) = (0, 0);
-            self.keep_within_bounds();
-        }
-    }
-
-    /// A packet of so many bytes was trimmed.
-    pub fn on_trim(&mut self, now: Picoseconds, bytes: u64, in_flight: u64) {
-        self.quick.ignored += bytes;
-        self.sample(self.settings.base_rtt, true);
-        self.quick.is_due = true;
-        if !self.quick_adapt(now, true, true, 0, in_flight) {
-            self.window = self.window.saturating_sub(bytes);
-            self.keep_within_bounds();
-        }
-    }
-
-    /// A packet of so many bytes was given up.
-    pub fn on_loss(&mut self, bytes: u64) {
-        self.window = self.window.saturating_sub(bytes).max(self.settings.mtu);
-    }
-
     fn grow(&mut self, arrived: u64, delay: Picoseconds) {
         if delay < NO_QUEUE {
             self.unqueued += arrived;
@@ -239,5 +171,69 @@ impl Nscc {
 
     fn keep_within_bounds(&mut self) {
         self.window = self.window.clamp(self.settings.mtu, self.most.max(self.settings.mtu));
+    }
+}
+
+impl Window for Nscc {
+    fn window(&self) -> u64 {
+        self.window
+    }
+
+    fn delay(&mut self, round_trip: Picoseconds) -> Picoseconds {
+        if round_trip < self.base_rtt {
+            self.base_rtt = round_trip;
+            self.most = self.settings.bytes_in(round_trip) * 3 / 2;
+        }
+        round_trip - self.base_rtt
+    }
+
+    fn mean_delay(&self) -> Picoseconds {
+        self.mean_delay
+    }
+
+    fn sample(&mut self, delay: Picoseconds, is_marked: bool) {
+        let counted = if !is_marked && delay > self.settings.target { self.base_rtt / 4 } else { delay };
+        self.mean_delay = (self.mean_delay * (SMOOTHING - 1) + counted) / SMOOTHING;
+    }
+
+    fn on_ack(&mut self, now: Picoseconds, is_marked: bool, delay: Picoseconds, arrived: u64, in_flight: u64) {
+        self.quick.arrived += arrived;
+        self.quick.ignored += arrived;
+        self.arrived_since_growth += arrived;
+        if self.quick_adapt(now, is_marked, false, delay, in_flight) {
+            return;
+        }
+        let target = self.settings.target;
+        match (is_marked, delay >= target) {
+            (false, true) => self.growth += self.fair * arrived,
+            (false, false) => self.grow(arrived, delay),
+            (true, true) => self.shrink(now),
+            (true, false) => {}
+        }
+        self.keep_within_bounds();
+        let is_period_over = now - self.last_growth > self.settings.base_rtt;
+        if self.arrived_since_growth > 8 * self.settings.mtu || is_period_over {
+            self.window += self.growth / self.window;
+            if is_period_over {
+                self.window += self.steady;
+                self.last_growth = now;
+            }
+            (self.growth, self.arrived_since_growth) = (0, 0);
+            self.keep_within_bounds();
+        }
+    }
+
+    fn on_trim(&mut self, now: Picoseconds, bytes: u64, in_flight: u64) {
+        self.quick.ignored += bytes;
+        self.sample(self.settings.base_rtt, true);
+        self.quick.is_due = true;
+        if !self.quick_adapt(now, true, true, 0, in_flight) {
+            self.window = self.window.saturating_sub(bytes);
+            self.keep_within_bounds();
+        }
+    }
+
+    fn on_loss(&mut self, _now: Picoseconds, bytes: u64) {
+        self.window = self.window.saturating_sub(bytes).max(self.settings.mtu);
     }
 }

@@ -2,8 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::nscc::Nscc;
-use super::{Feedback, Paths, SprayedSettings};
+use super::{Feedback, Paths, SprayedSettings, Window};
 use crate::{Bitmap, Flags, Kind, Packet, Picoseconds, Sender, Transmit};
 
 /// What is known of a packet that was sent.
@@ -39,7 +38,7 @@ enum State {
 
 /// One message on its way.
 #[derive(Clone, Debug)]
-pub struct SprayedSender<P> {
+pub struct SprayedSender<P, W> {
     settings: SprayedSettings,
     flow: u32,
     bytes: u64,
@@ -55,7 +54,7 @@ pub struct SprayedSender<P> {
     /// Records of packets under way.
     under_way: u32,
     lost: Bitmap,
-    congestion: Nscc,
+    congestion: W,
     paths: P,
     /// When the packet was sent that was sent last of those that have arrived.
     youngest: Picoseconds,
@@ -65,9 +64,9 @@ pub struct SprayedSender<P> {
     retransmits: u64,
 }
 
-impl<P: Paths> SprayedSender<P> {
-    /// A message of so many bytes over paths, to be sent from its first packet on.
-    pub fn new(settings: SprayedSettings, flow: u32, bytes: u64, paths: P) -> Self {
+impl<P: Paths, W: Window> SprayedSender<P, W> {
+    /// A message of so many bytes over paths, under a window, to be sent from its first packet on.
+    pub fn new(settings: SprayedSettings, flow: u32, bytes: u64, paths: P, congestion: W) -> Self {
         Self {
             settings,
             flow,
@@ -79,7 +78,7 @@ impl<P: Paths> SprayedSender<P> {
             in_flight: 0,
             under_way: 0,
             lost: Bitmap::default(),
-            congestion: Nscc::new(settings.nscc),
+            congestion,
             paths,
             youngest: 0,
             probes_are_due: false,
@@ -154,7 +153,7 @@ impl<P: Paths> SprayedSender<P> {
         self.under_way -= 1;
         self.in_flight = self.in_flight.saturating_sub(1).min(self.under_way);
         if self.settings.loss_is_congestion {
-            self.congestion.on_loss(self.settings.nscc.mtu);
+            self.congestion.on_loss(now, self.settings.nscc.mtu);
         }
         self.paths.learn(now, entropy, Feedback::Lost);
     }
@@ -208,7 +207,7 @@ impl<P: Paths> SprayedSender<P> {
     }
 }
 
-impl<P: Paths> Sender for SprayedSender<P> {
+impl<P: Paths, W: Window> Sender for SprayedSender<P, W> {
     fn on_packet(&mut self, now: Picoseconds, packet: &Packet) {
         match packet.kind {
             Kind::Ack => self.on_ack(now, packet),

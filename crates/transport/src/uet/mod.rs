@@ -8,7 +8,7 @@ mod spraying;
 
 pub use spraying::Spraying;
 
-use crate::sprayed::{SprayedReceiver, SprayedSender, SprayedSettings};
+use crate::sprayed::{Nscc, SprayedReceiver, SprayedSender, SprayedSettings};
 
 /// What all flows of a fabric share.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ pub struct UetSettings {
 }
 
 /// The sending side.
-pub type UetSender = SprayedSender<Spraying>;
+pub type UetSender = SprayedSender<Spraying, Nscc>;
 /// The receiving side.
 pub type UetReceiver = SprayedReceiver;
 
@@ -28,7 +28,7 @@ impl UetSettings {
     /// The sender of a message of so many bytes; the seed draws its entropy values.
     pub fn sender(&self, flow: u32, bytes: u64, seed: u64) -> UetSender {
         let seed = crate::Random::new(seed ^ (u64::from(flow) << 32)).bits();
-        SprayedSender::new(self.sprayed, flow, bytes, Spraying::new(self.entropies, seed))
+        SprayedSender::new(self.sprayed, flow, bytes, Spraying::new(self.entropies, seed), Nscc::new(self.sprayed.nscc))
     }
 
     /// The receiver of a message of so many bytes.
