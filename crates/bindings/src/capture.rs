@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 
 use crate::EngineError;
 
-/// Which links to record: the attributes of `eastwest.engine.capture.Capturing`.
+/// Which links to record: the attributes of `eastwest.engine.packets.Capturing`.
 #[derive(FromPyObject)]
 pub struct CapturingIn {
     pub links: Vec<u32>,
