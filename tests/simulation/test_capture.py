@@ -178,7 +178,7 @@ def test_a_place_that_there_is_not_is_refused(fabric: Fabric, place: str, says: 
 
 
 def test_other_transports_are_refused(fabric: Fabric) -> None:
-    others: tuple[Transport, ...] = ("uet", "mrc")
+    others: tuple[Transport, ...] = ("uet", "mrc", "dctcp")
     for transport in others:
         with pytest.raises(InputError, match=f"the transport is {transport}.*choose the transport rocev2"):
             capturing(["host-0"], fabric, transport)

@@ -1,7 +1,7 @@
 """Packets that left by chosen links, in a file that Wireshark, tshark and tcpdump read.
 
-They are written as RoCEv2, the one transport here whose bytes those tools can check. Not here: what bytes a packet has
-(`crates/wire`).
+They are written as RoCEv2, and other transports are refused: tools know no bytes of Ultra Ethernet and MRC yet, and
+nothing here writes TCP. Not here: what bytes a packet has (`crates/wire`).
 """
 
 from __future__ import annotations
@@ -38,8 +38,7 @@ def capturing(places: Sequence[str], fabric: Fabric, transport: Transport, most:
     """
     if transport != "rocev2":
         raise InputError(
-            f"a capture holds RoCEv2 packets, and the transport is {transport}, whose headers no dissector checks: "
-            "choose the transport rocev2"
+            f"a capture holds RoCEv2 packets, and the transport is {transport}: choose the transport rocev2"
         )
     links = {link for place in places for link in _links(place, fabric)}
     return Capturing(sorted(links), most)
