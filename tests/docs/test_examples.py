@@ -47,6 +47,18 @@ def test_half_the_spines_halve_the_bisection_and_fast_uplinks_restore_it():
     assert whole["bisection_bps"] == 2 * half["bisection_bps"] == fast["bisection_bps"]
 
 
+def test_storage_leaves_training_alone_on_switches_of_its_own_and_slows_it_on_the_gpus_leaves():
+    kinds = [counts("shared-storage", fabric) for fabric in ("apart", "together")]
+    uplinks = [each["cables"]["leaf-spine"] / each["switches"]["leaf"] for each in kinds]
+    assert uplinks == [8, 8]
+    assert [kinds[0]["switches"][tier] for tier in ("access", "aggregation")] == [5, 4]
+    rows = ew.run(EXAMPLES / "shared-storage.yaml").frame.rows_by_key(["fabric", "workload"], named=True, unique=True)
+    step_s = {key: row["step_s"] for key, row in rows.items()}
+    assert step_s["apart", "training"] == pytest.approx(step_s["apart", "undisturbed"], rel=1e-6)
+    assert step_s["together", "undisturbed"] == pytest.approx(step_s["apart", "undisturbed"], rel=1e-3)
+    assert step_s["together", "training"] > 1.05 * step_s["together", "undisturbed"]
+
+
 def test_three_tiers_are_as_the_comments_count_them():
     assert counts("three-tiers-4096", "rails")["switches"] == {"leaf": 128, "spine": 128, "core": 64}
     thin = counts("three-tiers-4096", "rails-thin-core")["cables"]

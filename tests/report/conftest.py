@@ -141,6 +141,8 @@ def make_summary(name: str, spines: int = 16) -> dict[str, Any]:
         "nics": 1024,
         "units": 4,
         "pods": 0,
+        "frontend_nics": 0,
+        "storage_servers": 0,
         "nvlink_domains": 128,
         "planes": 1,
         "sites": 1,

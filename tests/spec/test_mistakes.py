@@ -172,7 +172,7 @@ def test_a_workload_says_on_which_of_several_clusters_it_was_measured(mistakes):
             "operation 'b' waits for 'c', which does not come before it",
         ),
         ({"name": "a", "compute": "3 ms"}, "two operations are named 'a'"),
-        ({"name": "b"}, "an operation has one of compute, collective, send_recv or schedule"),
+        ({"name": "b"}, "an operation has one of compute, collective, send_recv, schedule or storage"),
         ({"name": "b", "compute": "3 ms", "bytes": "1 B"}, "unknown entry 'bytes' in operation 'b'"),
         ({"name": "b", "collective": "all-reduce"}, "operation 'b' lacks its bytes"),
         (

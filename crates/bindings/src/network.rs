@@ -56,7 +56,8 @@ fn per_switch_seeds(carried: &CarriageIn) -> PyResult<bool> {
 /// The engine's kind of a node, by its code.
 pub(crate) fn node_kind(code: u8) -> PyResult<NodeKind> {
     Ok(match code {
-        0 => NodeKind::Gpu,
+        // To the network a host, a server's or storage's, is an endpoint as a GPU is.
+        0 | 5 => NodeKind::Gpu,
         1 => NodeKind::NvSwitch,
         2 => NodeKind::Pcie,
         3 => NodeKind::Nic,

@@ -23,6 +23,8 @@ pub struct OpIn<'py> {
     sizes: Vec<usize>,
     matrix: Option<PyReadonlyArray2<'py, f64>>,
     ranks: Option<PyReadonlyArray1<'py, u32>>,
+    flows: PyReadonlyArray1<'py, u32>,
+    flow_sizes: Vec<usize>,
     overheads: OverheadsIn,
     nvlink_sharp: f64,
 }
@@ -117,6 +119,24 @@ pub fn carriage(given: &CarriageIn) -> PyResult<Carriage> {
     Ok(Carriage { qps: given.qps, qp_use, message_bytes: given.message_bytes })
 }
 
+fn pairs(flat: &[u32]) -> Vec<(u32, u32)> {
+    flat.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
+}
+
+/// Entries one after another, cut into groups of these sizes.
+fn groups<T: Clone>(entries: &[T], sizes: &[usize]) -> PyResult<Vec<Vec<T>>> {
+    let mut rest = entries;
+    let mut groups = Vec::with_capacity(sizes.len());
+    for &size in sizes {
+        let Some((group, after)) = rest.split_at_checked(size) else {
+            return Err(EngineError::new_err("the groups' sizes exceed their members"));
+        };
+        groups.push(group.to_vec());
+        rest = after;
+    }
+    Ok(groups)
+}
+
 fn op(given: &OpIn<'_>, carriage: Carriage) -> PyResult<Op> {
     let members = given.members.as_slice()?;
     let work = match given.work.as_str() {
@@ -124,20 +144,13 @@ fn op(given: &OpIn<'_>, carriage: Carriage) -> PyResult<Op> {
             let ranks = given.ranks.as_ref().map(|ranks| ranks.as_slice().map(<[u32]>::to_vec)).transpose()?;
             Work::Compute { seconds: given.seconds, ranks }
         }
-        "send-recv" => {
-            let pairs = members.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-            Work::SendRecv { pairs, bytes: given.bytes, carriage }
+        "send-recv" => Work::SendRecv { pairs: pairs(members), bytes: given.bytes, carriage },
+        "storage" => {
+            let flows = groups(&pairs(given.flows.as_slice()?), &given.flow_sizes)?;
+            Work::Storage { groups: groups(members, &given.sizes)?, flows, bytes: given.bytes, carriage }
         }
         "collective" => {
-            let mut rest = members;
-            let mut groups = Vec::with_capacity(given.sizes.len());
-            for &size in &given.sizes {
-                let Some((group, after)) = rest.split_at_checked(size) else {
-                    return Err(EngineError::new_err("the groups' sizes exceed their members"));
-                };
-                groups.push(group.to_vec());
-                rest = after;
-            }
+            let groups = groups(members, &given.sizes)?;
             let matrix = given.matrix.as_ref().map(|m| m.as_array().iter().copied().collect());
             let OverheadsIn { base_s, intra_s, inter_s, wire, channel_rate } = given.overheads;
             let collective = Collective {

@@ -86,6 +86,25 @@ pub enum Work {
         /// How each pair is carried.
         carriage: Carriage,
     },
+    /// Groups of ranks wait while data moves between nodes of theirs, hosts, and storage. Their compute goes on meanwhile
+    /// as if nothing moved: what reaches a host's memory takes nothing from GPUs.
+    Storage {
+        /// Ranks of each group (those of one server); groups are disjoint.
+        groups: Vec<Vec<u32>>,
+        /// For each group: (sender, receiver) nodes, each of which sends as much. They need not have a rank.
+        flows: Vec<Vec<(u32, u32)>>,
+        /// Bytes of each flow.
+        bytes: f64,
+        /// How each flow is carried.
+        carriage: Carriage,
+    },
+}
+
+impl Work {
+    /// Whether compute of those who take part is stretched while it moves data.
+    pub fn disturbs(&self) -> bool {
+        !matches!(self, Self::Storage { .. })
+    }
 }
 
 /// The collective operations. Sizes follow nccl-tests: `bytes` is the buffer that its `size` column names.

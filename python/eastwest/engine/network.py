@@ -18,6 +18,7 @@ from eastwest.engine._native import EngineError, UnreachableError
 from eastwest.engine.program import BITS, native_mix, native_ops
 from eastwest.engine.record import Record
 from eastwest.engine.reduction import Reduction
+from eastwest.engine.storage import Hosts
 from eastwest.fabric import Fabric, Routes, addresses
 from eastwest.workload import Background, Step
 
@@ -150,7 +151,7 @@ class Network:
         is_switch = (nodes["kind"] == "switch").to_numpy()
         src, dst = (links[end].to_numpy().astype(np.uint32) for end in ("src", "dst"))
         self.fabric = fabric
-        self._reduction = Reduction.of(fabric.plan)
+        self._reduction, self._hosts = Reduction.of(fabric.plan), Hosts(fabric)
         self.rate_bps: Floats = links.select(pl.col("rate_bps") * pl.col("efficiency")).to_series().to_numpy()
         given = None if routes is None else (routes.switch, routes.destination, routes.link, routes.weight)
         with _naming_nodes(fabric):
@@ -198,7 +199,7 @@ class Network:
         with _named(step, self.fabric):
             arrays = self._native.run(
                 np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
-                native_ops(step, self._reduction),
+                native_ops(step, self._reduction, self._hosts, gpu_of_rank),
                 step.overlap_slowdown,
                 native_mix(step, background),
                 carriage,
@@ -231,7 +232,7 @@ class Network:
         with _named(step, self.fabric):
             arrays = self._native.record(
                 np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
-                native_ops(step, self._reduction),
+                native_ops(step, self._reduction, self._hosts, gpu_of_rank),
                 step.overlap_slowdown,
                 native_mix(step, background),
                 carriage,
@@ -259,7 +260,7 @@ class Network:
         try:
             found = self._native.losses(
                 np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
-                native_ops(step, self._reduction),
+                native_ops(step, self._reduction, self._hosts, gpu_of_rank),
                 native_mix(step, None),
                 carriage,
                 np.ascontiguousarray(is_down, dtype=np.bool_),

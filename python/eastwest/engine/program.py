@@ -8,7 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from eastwest.engine.reduction import Reduction
-from eastwest.workload import Background, Collective, Compute, Operation, Overheads, Step, in_order
+from eastwest.engine.storage import Hosts, StorageFlows
+from eastwest.workload import (
+    Background,
+    Collective,
+    Compute,
+    Operation,
+    Overheads,
+    SendRecv,
+    Step,
+    Storage,
+    in_order,
+)
 
 BITS = 8.0
 
@@ -33,6 +44,8 @@ class NativeOp:
     sizes: tuple[int, ...] = ()
     matrix: npt.NDArray[np.float64] | None = None
     ranks: npt.NDArray[np.uint32] | None = None
+    flows: npt.NDArray[np.uint32] = field(default_factory=_nobody)
+    flow_sizes: tuple[int, ...] = ()
     overheads: Overheads = field(default_factory=Overheads)
     nvlink_sharp: float = 1.0
 
@@ -70,20 +83,43 @@ def native_mix(step: Step, background: Background | None) -> NativeMix:
     return NativeMix(until, slowdown, senders, receivers, background.rate_bps / BITS)
 
 
-def native_ops(step: Step, reduction: Reduction) -> list[NativeOp]:
-    """The step's operations, in order, on a fabric whose switches can add up so much.
+def native_ops(step: Step, reduction: Reduction, hosts: Hosts, gpu_of_rank: npt.NDArray[np.uint32]) -> list[NativeOp]:
+    """The step's operations, in order, on a fabric whose switches can add up so much and that has these hosts.
 
     Raises:
         ValueError: an operation waits for one that does not come before it, two share a name, or one has no channel,
-            pairs of another shape than (n, 2), or an algorithm that the fabric's switches cannot carry out.
+            pairs of another shape than (n, 2), an algorithm that the fabric's switches cannot carry out, or no storage.
     """
     in_order(step.operations)
     number = {operation.name: index for index, operation in enumerate(step.operations)}
     queues: dict[str, int] = {}
-    return [_native(op, [number[name] for name in op.after], queues, reduction) for op in step.operations]
+
+    def native(operation: Operation) -> NativeOp:
+        after = [number[name] for name in operation.after]
+        if not isinstance(operation, Storage):
+            return _native(operation, after, queues, reduction)
+        queue = queues.setdefault(operation.queue, len(queues) + 1)
+        return _stored(hosts.flows(operation, gpu_of_rank), after, queue)
+
+    return [native(operation) for operation in step.operations]
 
 
-def _native(operation: Operation, after: list[int], queues: dict[str, int], reduction: Reduction) -> NativeOp:
+def _stored(found: StorageFlows, after: list[int], queue: int) -> NativeOp:
+    return NativeOp(
+        after,
+        queue,
+        "storage",
+        bytes=found.bytes,
+        members=found.ranks,
+        sizes=found.servers,
+        flows=np.ascontiguousarray(found.ends).reshape(-1),
+        flow_sizes=found.flows_of,
+    )
+
+
+def _native(
+    operation: Compute | Collective | SendRecv, after: list[int], queues: dict[str, int], reduction: Reduction
+) -> NativeOp:
     if isinstance(operation, Compute):
         ranks = None if operation.ranks is None else np.ascontiguousarray(operation.ranks, dtype=np.uint32)
         return NativeOp(after, queue=0, work="compute", seconds=operation.seconds, ranks=ranks)

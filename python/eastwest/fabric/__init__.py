@@ -26,14 +26,29 @@ from eastwest.fabric.failures import (
 )
 from eastwest.fabric.network import read_network, write_network
 from eastwest.fabric.placement import Part, Placement, by_rail, packed, parted, place, scattered, servers
-from eastwest.fabric.plan import CABLE_LENGTHS_M, TIERS, FabricError, FabricPlan, Shape, Sites, Tier, TierPair
+from eastwest.fabric.plan import (
+    CABLE_LENGTHS_M,
+    FRONTEND_TIERS,
+    TIERS,
+    FabricError,
+    FabricPlan,
+    Frontend,
+    FrontendNetwork,
+    Shape,
+    Sites,
+    Storage,
+    Tier,
+    TierPair,
+)
 from eastwest.fabric.routes import Routes, read_routes, write_routes
 from eastwest.fabric.store import read, write
 from eastwest.fabric.summary import summary
-from eastwest.fabric.tables import NODE_KINDS, Fabric
+from eastwest.fabric.tables import HOST_TIERS, NODE_KINDS, Fabric
 
 __all__ = [
     "CABLE_LENGTHS_M",
+    "FRONTEND_TIERS",
+    "HOST_TIERS",
     "NODE_KINDS",
     "TIERS",
     "Damage",
@@ -42,6 +57,8 @@ __all__ = [
     "FabricPlan",
     "Failure",
     "FailureError",
+    "Frontend",
+    "FrontendNetwork",
     "LinksDown",
     "Part",
     "PartDown",
@@ -51,6 +68,7 @@ __all__ = [
     "Shape",
     "Sites",
     "SomeLinksDown",
+    "Storage",
     "Tier",
     "TierPair",
     "addresses",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from eastwest.fabric import frontend
 from eastwest.fabric.equipment import Equipment
 from eastwest.fabric.faceplate import Faceplate, faceplate
 from eastwest.fabric.lay import lay
@@ -61,17 +62,18 @@ def build(plan: FabricPlan) -> Fabric:
     _check_rates(plan)
     _check_technology(plan)
     _check_cells(plan)
+    frontend.check(plan)
     if plan.network is not None:
-        wiring, equipment = wire(plan, plan.network)
-        return lay(plan, wiring, equipment)
+        return lay(plan, *frontend.separate(plan, *wire(plan, plan.network)))
     plates = {tier: _faceplate(plan, tier) for tier in _tiers_that_may_be_needed(plan)}
-    wiring = in_planes(_at_sites(plan, plates), plan.planes)
+    wiring = in_planes(frontend.shared(plan, _at_sites(plan, plates)), plan.planes)
     if plan.ratio("spine") != 1.0 and not any(cables.lower == "spine" for cables in wiring.cables):
         raise FabricError(
             "oversubscription",
             "the spines of this fabric have nothing above them: leave out their ratio, or ask for 3 tiers",
         )
-    return lay(plan, wiring, {tier: _equipment(plan, plates[tier], of) for tier, of in wiring.tiers.items()})
+    equipment = {tier: _equipment(plan, plates[tier], of) for tier, of in wiring.tiers.items()}
+    return lay(plan, *frontend.separate(plan, wiring, equipment))
 
 
 def _equipment(plan: FabricPlan, plate: Faceplate, switches: Switches) -> Equipment:
@@ -97,9 +99,10 @@ def _at_sites(plan: FabricPlan, plates: dict[Tier, Faceplate]) -> Wiring:
 
 def _wire(plan: FabricPlan, plates: dict[Tier, Faceplate]) -> Wiring:
     nics, leaf = plan.server.nics, plates["leaf"]
+    servers, beside = frontend.places(plan)
     ratios = (plan.ratio("leaf"), plan.ratio("spine"))
     if plan.shape == "single-switch":
-        return single_switch(plan.servers, nics, leaf)
+        return single_switch(servers, nics + beside, leaf)
     if plan.shape == "mesh":
         return mesh(plan.servers, nics, leaf, plan.links_per_pair or 1, plan.servers_per_unit)
     if plan.shape == "torus":
@@ -109,14 +112,16 @@ def _wire(plan: FabricPlan, plates: dict[Tier, Faceplate]) -> Wiring:
         groups, links = plan.groups or 0, plan.links_per_pair
         return dragonfly_plus(plan.servers, nics, leaf, spine, groups, ratios, plan.servers_per_unit, links)
     if plan.shape in ("rail-optimized", "rail-only"):
-        railed = rail_optimized if plan.shape == "rail-optimized" else rail_only
         core = plates.get("core", spine)
         tiers = plan.tiers if plan.servers_per_pod is None else 3
-        return railed(plan.servers, nics, leaf, spine, core, ratios, plan.servers_per_unit, tiers, plan.servers_per_pod)
+        sizes = (ratios, plan.servers_per_unit, tiers, plan.servers_per_pod)
+        if plan.shape == "rail-only":
+            return rail_only(servers, nics, leaf, spine, core, *sizes)
+        return rail_optimized(servers, nics, leaf, spine, core, *sizes, beside)
     if plan.shape in ("leaf-spine", "scheduled") or plan.tiers == 2:
-        return leaf_spine(plan.servers, nics, leaf, spine, ratios[0], plan.servers_per_unit)
+        return leaf_spine(servers, nics + beside, leaf, spine, ratios[0], plan.servers_per_unit)
     return fat_tree(
-        plan.servers, nics, leaf, spine, plates["core"], ratios, plan.servers_per_unit, plan.servers_per_pod
+        servers, nics + beside, leaf, spine, plates["core"], ratios, plan.servers_per_unit, plan.servers_per_pod
     )
 
 
@@ -131,7 +136,7 @@ def _faceplate(plan: FabricPlan, tier: Tier) -> Faceplate:
     up_bps = plan.between_switches_bps
     if tier == "leaf":
         down_bps = plan.port_bps
-        up_bps = down_bps if _is_alone(plan) else up_bps
+        up_bps = down_bps if _is_alone(plan) and plan.sites is None else up_bps
     else:
         down_bps = up_bps
         up_bps = plan.cable_bps("border-border") if tier == "border" else up_bps

@@ -6,15 +6,18 @@ down; where a wiring numbers its ports itself, those. Not here: what joins what 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eastwest.fabric.equipment import Numbers, Placed
-from eastwest.fabric.plan import FabricPlan, Tier
+from eastwest.fabric.hosts import PlacedHosts
+from eastwest.fabric.plan import FabricPlan, Tier, TierPair
 from eastwest.fabric.shapes import Cables, Wiring
+from eastwest.fabric.tables import HOST_TIERS
 
 Floats = NDArray[np.float64]
 
@@ -58,12 +61,18 @@ class _Taken:
         return self.placed.first_port[switch] + _next(self.up, switch)
 
 
-def cable(plan: FabricPlan, wiring: Wiring, nic_nodes: Numbers, placed: Mapping[Tier, Placed]) -> list[Cabled]:
-    """The cables of a wiring, those of servers first; `nic_nodes` are the NICs, server by server."""
+def cable(
+    plan: FabricPlan, wiring: Wiring, nic_nodes: Numbers, placed: Mapping[Tier, Placed], hosts: PlacedHosts | None
+) -> list[Cabled]:
+    """The cables of a wiring, those of servers first, those of hosts last.
+
+    `nic_nodes` are the GPUs' NICs, server by server; `hosts` those that the front-end network joins.
+    """
     taken = {tier: _Taken(of) for tier, of in placed.items()}
-    return [_to_servers(plan, wiring, nic_nodes, taken["leaf"])] + [
+    cabled = [_to_servers(plan, wiring, nic_nodes, taken["leaf"])] + [
         _between_switches(plan, cables, taken[cables.lower], taken[cables.upper]) for cables in wiring.cables
     ]
+    return cabled if hosts is None else [*cabled, *_to_hosts(plan, hosts, taken[hosts.tier])]
 
 
 def _to_servers(plan: FabricPlan, wiring: Wiring, nic_nodes: Numbers, leaf: _Taken) -> Cabled:
@@ -81,6 +90,26 @@ def _to_servers(plan: FabricPlan, wiring: Wiring, nic_nodes: Numbers, leaf: _Tak
         rate_bps=np.full(len(joined), plan.cable_bps("server-leaf")) if details is None else details.rate_bps,
         length_m=np.full(len(joined), plan.cable_length_m("server-leaf")) if details is None else details.length_m,
     )
+
+
+def _to_hosts(plan: FabricPlan, hosts: PlacedHosts, low: _Taken) -> Iterator[Cabled]:
+    """The cables of the servers' front-end NICs, and of storage servers."""
+    for kind in HOST_TIERS:
+        number = np.flatnonzero(hosts.kind == kind)
+        if not len(number):
+            continue
+        joined, tiers = hosts.switch[number], cast(TierPair, f"{kind}-{hosts.tier}")
+        yield Cabled(
+            tiers=tiers,
+            below=kind,
+            above=hosts.tier,
+            port_a=hosts.first_port + number,
+            port_b=low.next_down(joined),
+            node_a=hosts.nic_nodes[number],
+            node_b=low.placed.first_node + joined,
+            rate_bps=np.full(len(number), plan.cable_bps(tiers)),
+            length_m=np.full(len(number), plan.cable_length_m(tiers)),
+        )
 
 
 def _between_switches(plan: FabricPlan, cables: Cables, low: _Taken, high: _Taken) -> Cabled:

@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from eastwest.fabric.plan import FRONTEND_TIERS
 from eastwest.fabric.reach import parts
-from eastwest.fabric.tables import Fabric
+from eastwest.fabric.tables import HOST_TIERS, Fabric
 
 
 def faults(fabric: Fabric) -> list[str]:
@@ -102,12 +103,19 @@ def _links(fabric: Fabric) -> Iterator[str]:
 
 
 def _reach(fabric: Fabric) -> Iterator[str]:
-    """Whether every node reaches every other; where rails alone are joined and on one tier, those of its own unit."""
+    """Whether every node reaches every other; where rails alone are joined and on one tier, those of its own unit.
+
+    A separate front-end network is joined with itself alone.
+    """
     part = parts(len(fabric.nodes), _column(fabric.links, "src"), _column(fabric.links, "dst"))
     home = np.zeros(len(fabric.nodes), dtype=np.int64)
     if fabric.plan.get("shape") == "rail-only" and not (fabric.nodes["tier"] == "spine").any():
         home = _column(fabric.nodes, "unit")
-    first_of_home = np.zeros(int(home.max(initial=0)) + 1, dtype=np.int64)
+    frontend = fabric.plan.get("frontend")
+    if frontend is not None and frontend["network"] == "separate":
+        is_frontend = fabric.nodes["tier"].is_in([*HOST_TIERS, *FRONTEND_TIERS]).to_numpy()
+        home = np.where(is_frontend, home.max(initial=0) + 1, home)
+    first_of_home = np.zeros(int(home.max(initial=0)) + 2, dtype=np.int64)  # the last for what is at home nowhere: -1
     first_of_home[home[::-1]] = np.arange(len(home))[::-1]
     apart = np.flatnonzero((part != part[first_of_home[home]]) & (home >= 0))
     if len(apart):

@@ -1,9 +1,10 @@
 """Lays a fabric's tables: gives nodes, cages, ports, cables and links their numbers.
 
-Order: the servers' blocks of nodes, NVLink switches that several of them share, then switches tier by tier. A switch's
-ports down come first, those up behind all that a full unit would use down, the spare ones where they remain. Links 2k
-and 2k + 1 are the two directions of cable k, and those inside servers follow in the same pairs, so the reverse of link
-l is l ^ 1. All in numpy: a million ports take about a second.
+Order: the servers' blocks of nodes, NVLink switches that several of them share, switches tier by tier, then the hosts
+of a front-end network, which so moves no number of another node. A switch's ports down come first, those up behind all
+that a full unit would use down, the spare ones where they remain. Links 2k and 2k + 1 are the two directions of cable
+k, and those inside servers follow in the same pairs, so the reverse of link l is l ^ 1. All in numpy: a million ports
+take about a second.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from eastwest.fabric.cabling import Cabled, cable, turn
 from eastwest.fabric.equipment import Equipment, Numbers, Placed, place
+from eastwest.fabric.hosts import PlacedHosts, place_hosts
 from eastwest.fabric.inside import KIND, Inside, inside
 from eastwest.fabric.plan import FabricPlan, Tier
 from eastwest.fabric.shapes import Wiring
@@ -35,15 +37,26 @@ def lay(plan: FabricPlan, wiring: Wiring, equipment: Mapping[Tier, Equipment]) -
         first_port=nics * plan.planes,
         first_cage=nics,
     )
-    cabled = cable(plan, wiring, _nic_nodes(plan, block), placed)
+    hosts = place_hosts(plan, wiring, _after(placed))
+    cabled = cable(plan, wiring, _nic_nodes(plan, block), placed, hosts)
     return Fabric(
         name=plan.name,
         plan=plan.as_json(),
-        nodes=_nodes(plan, wiring, block, placed),
-        ports=_ports(plan, block, placed, cabled),
-        cages=_cages(plan, block, placed),
+        nodes=_nodes(plan, wiring, block, placed, hosts),
+        ports=_ports(plan, block, placed, cabled, hosts),
+        cages=_cages(plan, block, placed, hosts),
         cables=_cables(cabled),
-        links=_links(plan, block, placed, cabled),
+        links=_links(plan, block, placed, cabled, hosts),
+    )
+
+
+def _after(placed: Mapping[Tier, Placed]) -> tuple[int, int, int]:
+    """The first numbers of a node, a port and a cage behind those of all switches."""
+    last = list(placed.values())[-1]
+    return (
+        last.first_node + len(last.switches),
+        int(last.first_port[-1] + last.ports_of[-1]),
+        int(last.first_cage[-1] + last.cages_of[-1]),
     )
 
 
@@ -57,7 +70,9 @@ def _nic_nodes(plan: FabricPlan, block: Inside) -> Numbers:
     return nodes
 
 
-def _nodes(plan: FabricPlan, wiring: Wiring, block: Inside, placed: Mapping[Tier, Placed]) -> pl.DataFrame:
+def _nodes(
+    plan: FabricPlan, wiring: Wiring, block: Inside, placed: Mapping[Tier, Placed], hosts: PlacedHosts | None
+) -> pl.DataFrame:
     servers = np.arange(plan.servers, dtype=np.int32)
     site = np.full(plan.servers, -1, dtype=np.int32) if wiring.site_of_server is None else wiring.site_of_server
     device = {"gpu": plan.server.gpu.name, "nic": plan.nic.name}
@@ -85,6 +100,8 @@ def _nodes(plan: FabricPlan, wiring: Wiring, block: Inside, placed: Mapping[Tier
     if block.shares_nvswitch:
         frames.append(_nvswitch_nodes(plan, block))
     frames += [_switch_nodes(tier) for tier in placed.values()]
+    if hosts is not None:
+        frames.append(hosts.table(plan, wiring, names))
     return _numbered(pl.concat(frames, how="diagonal"), "node", NODES)
 
 
@@ -152,7 +169,13 @@ def _padded(numbers: NDArray[np.int32] | Numbers) -> pl.Series:
     return pl.Series(numbers).cast(pl.String).str.zfill(len(str(int(numbers.max()))))
 
 
-def _ports(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed], cabled: list[Cabled]) -> pl.DataFrame:
+def _ports(
+    plan: FabricPlan,
+    block: Inside,
+    placed: Mapping[Tier, Placed],
+    cabled: list[Cabled],
+    hosts: PlacedHosts | None,
+) -> pl.DataFrame:
     nics, planes = plan.servers * plan.server.nics, plan.planes
     # The ports of a NIC run at one rate, that of its cables.
     nic_bps = np.full(nics, plan.port_bps)
@@ -168,6 +191,8 @@ def _ports(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed], cable
     for tier in placed.values():
         switch, number, cage, rate_bps = tier.ports()
         columns.append((tier.first_node + switch, number, cage, rate_bps))
+    if hosts is not None:
+        columns.append(hosts.ports())
     node, number, cage, rate_bps = (np.concatenate(column) for column in zip(*columns, strict=True))
     cable = np.full(len(node), -1, dtype=np.int32)
     for ends in (_all(cabled, "port_a"), _all(cabled, "port_b")):
@@ -176,12 +201,14 @@ def _ports(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed], cable
     return _numbered(frame, "port", PORTS)
 
 
-def _cages(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed]) -> pl.DataFrame:
+def _cages(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed], hosts: PlacedHosts | None) -> pl.DataFrame:
     nics = plan.servers * plan.server.nics
     columns: list[tuple[NDArray[Any], ...]] = [(_nic_nodes(plan, block), np.zeros(nics), np.full(nics, plan.planes))]
     for tier in placed.values():
         switch, number, breakout = tier.cages()
         columns.append((tier.first_node + switch, number, breakout))
+    if hosts is not None:
+        columns.append(hosts.cages())
     node, number, breakout = (np.concatenate(column) for column in zip(*columns, strict=True))
     return _numbered(pl.DataFrame({"node": node, "number": number, "breakout": breakout}), "cage", CAGES)
 
@@ -200,17 +227,24 @@ def _cables(cabled: list[Cabled]) -> pl.DataFrame:
     return _numbered(frame, "cable", CABLES)
 
 
-def _links(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed], cabled: list[Cabled]) -> pl.DataFrame:
+def _links(
+    plan: FabricPlan,
+    block: Inside,
+    placed: Mapping[Tier, Placed],
+    cabled: list[Cabled],
+    hosts: PlacedHosts | None,
+) -> pl.DataFrame:
     frames = []
     first_cable = 0
-    enter_s, cell_share = _latencies(plan, block, placed), _cell_shares(plan, block, placed)
+    enter_s, cell_share = _latencies(plan, block, placed, hosts), _cell_shares(plan, block, placed, hosts)
     for cables in cabled:
         count = len(cables.port_a)
-        flight_s = cables.length_m * plan.link_layer.fibre_s_per_m
+        layer = plan.link_layer_of(cables.tiers)
+        flight_s = cables.length_m * layer.fibre_s_per_m
         # Cells run between a leaf and a fabric element, where both speak them; the leaf first waits for a credit.
         share_a, share_b = cell_share[cables.node_a], cell_share[cables.node_b]
         is_cells = (share_a < 1) & (share_b < 1)
-        efficiency = plan.link_layer.efficiency * np.where(is_cells, np.minimum(share_a, share_b), 1.0)
+        efficiency = layer.efficiency * np.where(is_cells, np.minimum(share_a, share_b), 1.0)
         credit_s = np.where(is_cells, 2 * (2 * flight_s + enter_s[cables.node_b]), 0.0)
         away, back = f"{cables.below}-{cables.above}", f"{cables.above}-{cables.below}"
         frames.append(
@@ -230,6 +264,8 @@ def _links(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed], cable
         )
         first_cable += count
     frames.append(_inner_links(plan, block))
+    if hosts is not None:
+        frames.append(hosts.inner_links(plan))
     return _numbered(pl.concat(frames), "link", LINKS)
 
 
@@ -255,17 +291,24 @@ def _inner_links(plan: FabricPlan, block: Inside) -> pl.DataFrame:
     )
 
 
-def _latencies(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed]) -> NDArray[np.float64]:
+def _latencies(
+    plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed], hosts: PlacedHosts | None
+) -> NDArray[np.float64]:
     """Latency of entering each node over a cable: that of a switch or NIC. Shape (nodes,)."""
     of_block = np.where(block.kind == KIND["nic"], plan.nic.latency_s, 0.0)
     shared = np.zeros(_shared_nvswitches(plan, block))
-    return np.concatenate([np.tile(of_block, plan.servers), shared, *(tier.latency_s for tier in placed.values())])
+    switches = [tier.latency_s for tier in placed.values()]
+    behind = np.zeros(0) if hosts is None else hosts.enter_s
+    return np.concatenate([np.tile(of_block, plan.servers), shared, *switches, behind])
 
 
-def _cell_shares(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed]) -> NDArray[np.float64]:
+def _cell_shares(
+    plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed], hosts: PlacedHosts | None
+) -> NDArray[np.float64]:
     """What cells leave of the rate of links between nodes that speak them. Shape (nodes,)."""
     others = np.ones(plan.servers * block.nodes + _shared_nvswitches(plan, block))
-    return np.concatenate([others, *(tier.cell_efficiency for tier in placed.values())])
+    behind = np.ones(0 if hosts is None else hosts.nodes)
+    return np.concatenate([others, *(tier.cell_efficiency for tier in placed.values()), behind])
 
 
 def _all(cabled: list[Cabled], end: str) -> Numbers:

@@ -29,7 +29,7 @@ Shape = Literal[
     "scheduled",
     "custom",
 ]
-Tier = Literal["leaf", "spine", "core", "border"]
+Tier = Literal["leaf", "spine", "core", "border", "access", "aggregation"]
 TierPair = Literal[
     "server-leaf",
     "leaf-leaf",
@@ -42,9 +42,17 @@ TierPair = Literal[
     "core-core",
     "core-border",
     "border-border",
+    "frontend-leaf",
+    "storage-leaf",
+    "frontend-access",
+    "storage-access",
+    "access-aggregation",
 ]
+FrontendNetwork = Literal["separate", "shared"]
 
 TIERS: tuple[Tier, ...] = ("leaf", "spine", "core", "border")
+FRONTEND_TIERS: tuple[Tier, ...] = ("access", "aggregation")
+"""Tiers of a front-end network of its own."""
 TIER_PAIRS: tuple[TierPair, ...] = get_args(TierPair)
 
 CABLE_LENGTHS_M: Mapping[TierPair, float] = {
@@ -59,6 +67,11 @@ CABLE_LENGTHS_M: Mapping[TierPair, float] = {
     "core-core": 100.0,
     "core-border": 100.0,
     "border-border": 80e3,
+    "frontend-leaf": 5.0,
+    "storage-leaf": 30.0,
+    "frontend-access": 5.0,
+    "storage-access": 30.0,
+    "access-aggregation": 30.0,
 }
 """Assumed where a plan says nothing: within a row of racks, across a hall, between halls;
 and between sites, the reach of a 400ZR transceiver (OIF-400ZR: 80 km and more)."""
@@ -69,8 +82,8 @@ class FabricError(InputError):
 
     `field` names the entry at fault: "shape", "servers", "server", "nic", "link", "uplink", "technology", "switch",
     "breakout", "planes", "servers_per_unit", "servers_per_pod", "tiers", "oversubscription", "groups", "dims",
-    "links_per_pair", "network", "sites", "cables", or "folder" when reading and writing. `message` says what was
-    needed, what there is, and how to mend it.
+    "links_per_pair", "network", "sites", "frontend", "cables", or "folder" when reading and writing. `message` says
+    what was needed, what there is, and how to mend it.
     """
 
     def __init__(self, field: str, message: str) -> None:
@@ -90,6 +103,46 @@ class Sites:
 
 
 @dataclass(frozen=True)
+class Storage:
+    """Storage servers, and the NICs that each has on the front-end network."""
+
+    servers: int
+    nics: int
+
+
+@dataclass(frozen=True)
+class Frontend:
+    """The network of the servers' CPUs, storage and users: front-end NICs of each server, and storage servers.
+
+    `link_bps` is the rate of each of these NICs. A "shared" network is that of the GPUs, whose leaves they join; a
+    "separate" one has `switches` of its own: "access", which NICs join, and "aggregation" above where it takes more
+    than one of them. `uplink_bps` is the rate between these (as a NIC's where None), `breakout` the ports of each of
+    their cages (the switch's default where None) and `oversubscription` capacity down over up of an access switch.
+    """
+
+    network: FrontendNetwork
+    nics: int
+    nic: Nic
+    link_layer: LinkLayer
+    link_bps: float
+    switches: Mapping[Tier, Switch] = field(default_factory=dict)
+    uplink_bps: float | None = None
+    breakout: int | None = None
+    oversubscription: float = 1.0
+    storage: Storage | None = None
+
+    @property
+    def between_switches_bps(self) -> float:
+        """Rate of the links between switches of a separate network."""
+        return self.link_bps if self.uplink_bps is None else self.uplink_bps
+
+    @property
+    def storage_nics(self) -> int:
+        """NICs of all storage servers."""
+        return 0 if self.storage is None else self.storage.servers * self.storage.nics
+
+
+@dataclass(frozen=True)
 class FabricPlan:
     """One network, as asked for.
 
@@ -105,7 +158,7 @@ class FabricPlan:
     `groups` are those of a dragonfly-plus, `dims` the switches along each dimension of a torus, and `links_per_pair`
     the parallel cables between two leaves of a mesh, two neighbours of a torus, or two groups. `network` holds the
     nodes and cables of a custom fabric, of which `switches` and `breakout` say nothing. With `sites`, the servers are
-    split evenly over so many networks of the shape.
+    split evenly over so many networks of the shape. A `frontend` joins the servers' CPUs with storage.
     """
 
     name: str
@@ -128,6 +181,7 @@ class FabricPlan:
     links_per_pair: int | None = None
     network: NetworkFile | None = None
     sites: Sites | None = None
+    frontend: Frontend | None = None
     cable_lengths_m: Mapping[TierPair, float] = field(default_factory=dict)
 
     def switch(self, tier: Tier) -> Switch:
@@ -151,7 +205,16 @@ class FabricPlan:
         """Rate of the cables between two tiers."""
         if tiers == "border-border" and self.sites is not None:
             return self.sites.rate_bps
+        if self.frontend is not None and tiers.startswith(("frontend-", "storage-")):
+            return self.frontend.link_bps
+        if self.frontend is not None and tiers == "access-aggregation":
+            return self.frontend.between_switches_bps
         return self.port_bps if tiers == "server-leaf" else self.between_switches_bps
+
+    def link_layer_of(self, tiers: str) -> LinkLayer:
+        """How cables between two tiers carry packets."""
+        is_frontend = tiers.startswith(("frontend-", "storage-", "access-"))
+        return self.frontend.link_layer if self.frontend is not None and is_frontend else self.link_layer
 
     def ratio(self, tier: Tier) -> float:
         """Capacity down over capacity up that a tier may have."""

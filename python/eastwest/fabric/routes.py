@@ -1,9 +1,10 @@
 """Forwarding tables as a CSV file: which of its links each switch uses for each destination.
 
 Columns `switch`, `destination`, `next`, and where need be `port` and `weight`. A destination is a switch that NICs plug
-into (all of these), a NIC or a server (all its NICs); a NIC's own rows take the place of its switch's. Several rows for
-one destination are a group that traffic is dealt over by weight. `next` is the switch that a row leads to: over all
-cables that join them, or over the one at a `port`. Not here: whether routes arrive (the engine sees to that).
+into (all of these), a NIC or a server (all its NICs but those of the front end); a NIC's own rows take the place of its
+switch's. Several rows for one destination are a group that traffic is dealt over by weight. `next` is the switch that a
+row leads to: over all cables that join them, or over the one at a `port`. Not here: whether routes arrive (the engine
+sees to that).
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def read_routes(path: Path, fabric: Fabric) -> Routes:
     switches = names.filter(kind="switch")
     _check_known(path, table, "switch", switches["name"], "switch")
     _check_known(path, table, "next", switches["name"], "switch")
-    nic = fabric.nodes.filter(kind="nic").select("node", name=pl.col("name").str.replace("/.*", ""))
+    nics = fabric.nodes.filter(pl.col("kind") == "nic", pl.col("tier") != "frontend")
+    nic = nics.select("node", name=pl.col("name").str.replace("/.*", ""))
     destinations = pl.concat([names.filter(pl.col("kind").is_in(["switch", "nic"])).select("node", "name"), nic])
     _check_known(path, table, "destination", destinations["name"], "switch, NIC or server")
     rows = (

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from eastwest.fabric.bisection import bisection_bps, capacity_bps
-from eastwest.fabric.plan import TIER_PAIRS, TIERS
+from eastwest.fabric.plan import FRONTEND_TIERS, TIER_PAIRS, TIERS
 from eastwest.fabric.reach import parts
-from eastwest.fabric.tables import Fabric
+from eastwest.fabric.tables import HOST_TIERS, Fabric
 
 CLOS_TIERS = ("leaf", "spine", "core")
 CLOS_PAIRS = ("server-leaf", "leaf-spine", "spine-core")
@@ -24,9 +24,11 @@ def summary(fabric: Fabric) -> dict[str, Any]:
     """Counts and capacities as plain JSON values.
 
     `switches` by tier and `cables` by pair of tiers, with `switches_total` and `cables_total`; `ports` of the switches
-    by tier: {"total", "used", "spare"}; `gpus`, `servers`, `nics`; `units` and `pods`, 0 where the shape has none;
-    `nvlink_domains`, groups of GPUs that reach each other over NVLink; `planes`, 1 where NICs have one port; `sites`;
-    `networks`, groups of switches that no cable joins with each other, such as the rails of a rail-only fabric.
+    by tier: {"total", "used", "spare"}; `gpus`, `servers`, `nics` (the GPUs'); `frontend_nics` of the servers and
+    `storage_servers`; `units` and `pods`, 0 where the shape has none; `nvlink_domains`, groups of GPUs that reach each
+    other over NVLink; `planes`, 1 where NICs have one port; `sites`; `networks`, groups of switches that no cable joins
+    with each other, such as the rails of a rail-only fabric. Units, pods, networks, bisection and oversubscription are
+    those of the GPUs' network alone.
 
     `bisection_bps` is the capacity, one direction, of the worst cut that leaves half of the NICs on either side, by the
     rule of the shape (`bisection`); None for a custom network, which has none.
@@ -36,19 +38,23 @@ def summary(fabric: Fabric) -> dict[str, Any]:
     twice the bisection, 1 at the least, None where that is not known.
     Spare ports make a ratio below that which was asked for.
     """
-    switches = _count(fabric.nodes.filter(pl.col("kind") == "switch"), "tier", TIERS, CLOS_TIERS)
+    switches = _count(fabric.nodes.filter(pl.col("kind") == "switch"), "tier", (*TIERS, *FRONTEND_TIERS), CLOS_TIERS)
     cables = _count(fabric.cables, "tiers", TIER_PAIRS, CLOS_PAIRS)
     rate_bps = capacity_bps(fabric)
     nic_bps, leaf_up_bps = rate_bps.get("server-leaf", 0.0), rate_bps.get("leaf-spine", 0.0)
     spine_up_bps = rate_bps.get("spine-core", 0.0) or 2 * rate_bps.get("spine-spine", 0.0)
     pods, networks, sites = _places(fabric, "pod"), _networks(fabric), max(_places(fabric, "site"), 1)
     cut_bps = bisection_bps(fabric, rate_bps, switches["leaf"], pods, networks, sites)
-    kinds = _count(fabric.nodes, "kind", ("gpu", "nvswitch", "nic"))
+    is_host = pl.col("tier").is_in(HOST_TIERS)
+    kinds = _count(fabric.nodes.filter(~is_host), "kind", ("gpu", "nvswitch", "nic"))
+    hosts = fabric.nodes.filter(is_host & (pl.col("kind") == "host"))
     return {
         "name": fabric.name,
-        "servers": fabric.nodes.filter(pl.col("server") >= 0)["server"].n_unique(),
+        "servers": fabric.nodes.filter((pl.col("server") >= 0) & ~is_host)["server"].n_unique(),
         "gpus": kinds["gpu"],
         "nics": kinds["nic"],
+        "frontend_nics": hosts.filter(tier="frontend").height,
+        "storage_servers": hosts.filter(tier="storage")["server"].n_unique(),
         "nvlink_domains": kinds["nvswitch"],
         "units": _places(fabric, "unit"),
         "pods": pods,
@@ -78,7 +84,8 @@ def _count(
 
 
 def _networks(fabric: Fabric) -> int:
-    is_switch = (fabric.nodes["kind"] == "switch").to_numpy()
+    of_gpus = (pl.col("kind") == "switch") & ~pl.col("tier").is_in(FRONTEND_TIERS)
+    is_switch = fabric.nodes.select(of_gpus).to_series().to_numpy()
     src, dst = (fabric.links[end].to_numpy().astype(np.int64) for end in ("src", "dst"))
     between = is_switch[src] & is_switch[dst]
     return len(np.unique(parts(len(fabric.nodes), src[between], dst[between])[is_switch]))
@@ -91,6 +98,7 @@ def _places(fabric: Fabric, column: str) -> int:
 def _ports(fabric: Fabric) -> dict[str, dict[str, int]]:
     of_switches = fabric.nodes.filter(pl.col("kind") == "switch").select("node", "tier")
     ports = fabric.ports.join(of_switches, on="node")
-    total = _count(ports, "tier", TIERS, CLOS_TIERS)
-    used = _count(ports.filter(pl.col("cable") >= 0), "tier", TIERS)
+    tiers = (*TIERS, *FRONTEND_TIERS)
+    total = _count(ports, "tier", tiers, CLOS_TIERS)
+    used = _count(ports.filter(pl.col("cable") >= 0), "tier", tiers)
     return {tier: {"total": of, "used": used[tier], "spare": of - used[tier]} for tier, of in total.items()}

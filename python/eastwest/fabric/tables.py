@@ -14,16 +14,19 @@ import polars as pl
 
 Schema = dict[str, pl.DataType | type[pl.DataType]]
 
-NODE_KINDS = ("gpu", "nvswitch", "pcie", "nic", "switch")
-"""What a node is, in the engine's numbering."""
+NODE_KINDS = ("gpu", "nvswitch", "pcie", "nic", "switch", "host")
+"""What a node is, in the engine's numbering; a host is the memory beside one front-end NIC."""
+
+HOST_TIERS = ("frontend", "storage")
+"""Tiers of the nodes that front-end NICs join: those of the servers, and of storage servers."""
 
 NODES: Schema = {
     "node": pl.UInt32,
     "name": pl.String,  # unique: "server-003/gpu-5", "leaf-u0-r3", "spine-07"
     "kind": pl.Enum(NODE_KINDS),
-    "tier": pl.String,  # "server", "leaf", "spine", "core", "border"
+    "tier": pl.String,  # "server", "leaf", "spine", "core", "border", "frontend", "storage", "access", "aggregation"
     "device": pl.String,  # catalogue name
-    "server": pl.Int32,  # -1 outside servers, as is an NVLink switch that several share
+    "server": pl.Int32,  # -1 outside servers, as is an NVLink switch that several share; storage counts on
     "index": pl.Int32,  # number within its server (GPU, NIC), tier (switch) or among shared NVLink switches
     "unit": pl.Int32,  # unit of servers (scalable unit), -1 where there is none
     "pod": pl.Int32,  # -1 where there is none

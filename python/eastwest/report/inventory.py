@@ -13,6 +13,8 @@ from rich.text import Text
 
 from eastwest.report.figures import count, rate
 
+_FRONTEND = {"frontend_nics": "front-end NIC", "storage_servers": "storage server"}
+
 
 def inventory(summary: dict[str, Any]) -> RenderableType:
     """Give two tables and the sentences that management asks for."""
@@ -26,6 +28,7 @@ def inventory(summary: dict[str, Any]) -> RenderableType:
         if number:
             cables.add_row(tiers.replace("-", " to "), f"{number:,}")
     inside = [count(summary["servers"], "server"), count(summary["gpus"], "GPU"), count(summary["nics"], "NIC")]
+    inside += [count(summary[key], word) for key, word in _FRONTEND.items() if summary[key]]
     if 0 < summary["nvlink_domains"] < summary["servers"]:
         inside.append(count(summary["nvlink_domains"], "NVLink domain"))
     if summary["planes"] > 1:

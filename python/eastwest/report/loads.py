@@ -17,12 +17,17 @@ HEAT = (0.2, 0.4, 0.6, 0.8, 0.95)
 _ENDS = {
     "gpu": "GPU",
     "nvlink": "NVLink",
+    "host": "host",
     "pcie": "PCIe",
     "nic": "NIC",
     "leaf": "leaf",
     "spine": "spine",
     "core": "core",
     "border": "border",
+    "frontend": "front-end NIC",
+    "storage": "storage NIC",
+    "access": "access",
+    "aggregation": "aggregation",
 }
 """What bytes pass on their way up, innermost first, and how it is spelled."""
 _ORDER = {end: place for place, end in enumerate(_ENDS)}

@@ -25,6 +25,7 @@ from eastwest.spec.workloads import (
     SendRecv,
     SendRecvOperation,
     Skew,
+    StorageOperation,
 )
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "SendRecv",
     "SendRecvOperation",
     "Skew",
+    "StorageOperation",
     "Study",
     "StudyError",
     "bundled_studies",

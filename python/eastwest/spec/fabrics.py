@@ -10,17 +10,19 @@ from pydantic_core.core_schema import ValidationInfo
 
 from eastwest.catalog import Technology
 from eastwest.engine import Balancing, HashSeeds, QpUse
-from eastwest.fabric import Shape, TierPair
+from eastwest.fabric import FrontendNetwork, Shape, TierPair
 from eastwest.spec.failures import Failure
 from eastwest.spec.values import (
     ClusterName,
     Count,
     CountByTier,
     Entry,
+    FrontendSwitches,
     Json,
     Length,
     NicName,
     Rate,
+    Ratio,
     RatioByTier,
     ServerName,
     Size,
@@ -118,6 +120,52 @@ class Sites(Entry):
     """Rate of each."""
 
 
+class StorageServers(Entry):
+    """Servers that hold what the others read and write."""
+
+    servers: Count
+    """How many."""
+    nics: Count = 2
+    """NICs of each, as the servers' front-end NICs."""
+
+
+class Frontend(Entry):
+    """Front-end NICs of the servers and what they join: a network of their own, or the leaves of the GPUs."""
+
+    network: FrontendNetwork = "separate"
+    """Whether it is a leaf-spine of its own, of access and aggregation switches, or shared with the GPUs."""
+    nics: Count = 2
+    """NICs of each server."""
+    nic: NicName = "bluefield-3"
+    """NIC from the catalogue."""
+    link: Rate | None = None
+    """Rate of each NIC; where the network is shared that of a GPU's NIC, and left out."""
+    switch: FrontendSwitches = Field(default_factory=dict)
+    """Switch from the catalogue for a separate network, for both tiers or for each."""
+    uplink: Rate | None = None
+    """Rate between access and aggregation switches; as a NIC's where left out."""
+    breakout: Count | None = None
+    """Ports that each cage of these switches is broken out into; the switch's own default where left out."""
+    oversubscription: Ratio = 1.0
+    """Capacity down to capacity up of an access switch."""
+    technology: Technology | None = Field(default=None, json_schema_extra={"default": "rocev2"})
+    """RoCEv2 where the network is separate; where it is shared, the fabric's."""
+    storage: StorageServers | None = None
+    """Storage servers, on the same network."""
+
+    @model_validator(mode="after")
+    def _fits_its_network(self) -> Frontend:
+        if self.network == "separate":
+            for needed in ("link", "switch"):
+                if not getattr(self, needed):
+                    raise refuse(f"a separate front-end network needs its {needed!r}")
+            return self
+        for name in ("link", "switch", "uplink", "breakout", "oversubscription", "technology"):
+            if name in self.model_fields_set:
+                raise refuse(f"a shared network has the {name} of the fabric: leave it out", at=name)
+        return self
+
+
 class Cluster(Entry):
     """Servers of one kind."""
 
@@ -180,6 +228,8 @@ class Fabric(Entry):
     """File beside the study, or folder of nodes.csv and cables.csv, with the nodes and cables of a custom network."""
     sites: Sites | None = None
     """Sites that are joined over distance by border switches, each with its part of the servers."""
+    frontend: Frontend | None = None
+    """Front-end NICs of the servers, storage servers, and the network that joins them."""
     routes: PathBeside | None = None
     """CSV file beside the study with the switches' forwarding tables, to use in place of the shortest paths."""
     balancing: Annotated[Balancing, _BALANCING_SCHEMA] = Field(default="default", validate_default=True)

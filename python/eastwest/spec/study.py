@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, PrivateAttr, Strict, StringConstraints
 
-from eastwest.catalog import Catalog, Nic, Server
+from eastwest.catalog import Catalog, Nic, Server, Technology
 from eastwest.document import Document, Mistake, MistakesError, Place
 from eastwest.engine import Fidelity
 from eastwest.spec.fabrics import Cluster, Fabric
@@ -187,6 +187,13 @@ class Study(Settings):
         """The NIC that a cluster's servers have in a fabric: the fabric's, else the cluster's, else the server's."""
         name = self.fabrics[fabric].nic or self.clusters[cluster].nic
         return self.server(cluster).nic if name is None else self._catalog.nic(name)
+
+    def frontend_technology(self, fabric: str) -> Technology:
+        """What the front-end network of a fabric speaks: its own, RoCEv2, or where it is shared the fabric's."""
+        frontend = self.fabrics[fabric].frontend
+        if frontend is None or frontend.network == "shared":
+            return self.fabrics[fabric].technology
+        return frontend.technology or "rocev2"
 
     def gpus(self, cluster: str) -> int:
         """GPUs of a cluster."""

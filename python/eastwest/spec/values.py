@@ -19,7 +19,7 @@ from pydantic_core.core_schema import ValidationInfo
 from eastwest import units
 from eastwest.catalog import Catalog
 from eastwest.document import nearest
-from eastwest.fabric import TIERS, Tier
+from eastwest.fabric import FRONTEND_TIERS, TIERS
 
 Json = dict[str, Any]
 
@@ -90,6 +90,10 @@ def _for_all_tiers(written: Any) -> Any:
     return written if isinstance(written, dict) else dict.fromkeys(TIERS, written)
 
 
+def _for_frontend(written: Any) -> Any:
+    return written if isinstance(written, dict) else dict.fromkeys(FRONTEND_TIERS, written)
+
+
 def _for_leaves(written: Any) -> Any:
     return written if isinstance(written, dict) else {"leaf": written}
 
@@ -119,15 +123,26 @@ ClusterName = Annotated[str, *_known_name("cluster", lambda around: around.clust
 FabricName = Annotated[str, *_known_name("fabric", lambda around: around.fabrics)]
 WorkloadName = Annotated[str, *_known_name("workload", lambda around: around.workloads)]
 
+_Tier = Literal["leaf", "spine", "core", "border"]
 SwitchByTier = Annotated[
-    dict[Tier, SwitchName],
+    dict[_Tier, SwitchName],
     BeforeValidator(_for_all_tiers),
     _by_tier({"type": "string"}, TIERS, "Switch of every tier, or of each."),
 ]
+FrontendSwitches = Annotated[
+    dict[Literal["access", "aggregation"], SwitchName],
+    BeforeValidator(_for_frontend),
+    _by_tier({"type": "string"}, FRONTEND_TIERS, "Switch of both tiers, or of each."),
+]
 CountByTier = Annotated[
-    dict[Tier, Count],
+    dict[_Tier, Count],
     BeforeValidator(_for_all_tiers),
     _by_tier({"type": "integer", "minimum": 1}, TIERS, "For every tier, or each."),
+]
+Ratio = Annotated[
+    float,
+    BeforeValidator(_ratio),
+    WithJsonSchema({"type": ["string", "number"], "description": "Capacity down to up.", "examples": ["4:1", 4]}),
 ]
 RatioByTier = Annotated[
     dict[Literal["leaf", "spine"], Annotated[float, BeforeValidator(_ratio)]],

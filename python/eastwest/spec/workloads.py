@@ -32,7 +32,7 @@ from eastwest.workload import Algorithm, Carries, CollectiveKind, Side, Tuning
 
 RING_CHANNELS = 16
 """Channels of a ring where left out: two a NIC in a server of eight, as NCCL finds on such servers."""
-KINDS_OF_OPERATION = ("compute", "collective", "send_recv", "schedule")
+KINDS_OF_OPERATION = ("compute", "collective", "send_recv", "schedule", "storage")
 LARGEST_MATRIX_BYTES = 64 << 20
 _BYTES = re.compile(r"[0-9]+(\.[0-9]+)?([eE][+]?[0-9]+)?")
 
@@ -399,6 +399,32 @@ class ScheduleOperation(Entry):
     """Earlier operations that must be done first."""
 
 
+class StorageTraffic(Entry):
+    """What each server reads from the storage servers of the fabric, or writes to them."""
+
+    read: Size | None = None
+    """Bytes that each server reads, as it loads data."""
+    write: Size | None = None
+    """Bytes that each server writes, as for a checkpoint."""
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> StorageTraffic:
+        if (self.read is None) == (self.write is None):
+            raise refuse("say either what each server reads or what it writes")
+        return self
+
+
+class StorageOperation(Entry):
+    """Servers read from storage, or write to it; their ranks wait, and compute meanwhile goes on undisturbed."""
+
+    name: Name
+    storage: StorageTraffic
+    queue: Name = "storage"
+    """Operations of one queue run one after another."""
+    after: tuple[str, ...] = ()
+    """Earlier operations that must be done first."""
+
+
 def _operation_kind(written: Any) -> str | None:
     keys = written if isinstance(written, dict) else ()
     return next((f"an operation: {word}" for word in KINDS_OF_OPERATION if word in keys), None)
@@ -408,11 +434,12 @@ Operation = Annotated[
     Annotated[ComputeOperation, Tag("an operation: compute")]
     | Annotated[CollectiveOperation, Tag("an operation: collective")]
     | Annotated[SendRecvOperation, Tag("an operation: send_recv")]
-    | Annotated[ScheduleOperation, Tag("an operation: schedule")],
+    | Annotated[ScheduleOperation, Tag("an operation: schedule")]
+    | Annotated[StorageOperation, Tag("an operation: storage")],
     Discriminator(
         _operation_kind,
         custom_error_type="operation",
-        custom_error_message="an operation has one of compute, collective, send_recv or schedule",
+        custom_error_message="an operation has one of compute, collective, send_recv, schedule or storage",
     ),
 ]
 

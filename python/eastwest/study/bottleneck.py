@@ -11,11 +11,11 @@ import itertools
 import numpy as np
 
 from eastwest.engine import Carriage, Network, Run
-from eastwest.fabric.plan import TIERS
+from eastwest.fabric import FRONTEND_TIERS, HOST_TIERS, TIERS
 from eastwest.study.load import utilisation, window_s
 from eastwest.study.result import Bottleneck
 from eastwest.units import format_rate, format_time
-from eastwest.workload import Step
+from eastwest.workload import Step, Storage
 
 PLACES = {
     "gpu-nvlink": "NVLink, out of the GPUs",
@@ -26,10 +26,27 @@ PLACES = {
     "pcie-gpu": "PCIe, NIC to GPU",
     "nic-leaf": "NIC ports, server to leaf",
     "leaf-nic": "NIC ports, leaf to server",
+    "host-pcie": "PCIe, host to NIC",
+    "pcie-frontend": "PCIe, host to NIC",
+    "pcie-storage": "PCIe, host to NIC",
+    "frontend-pcie": "PCIe, NIC to host",
+    "storage-pcie": "PCIe, NIC to host",
+    "pcie-host": "PCIe, NIC to host",
+    "frontend-leaf": "front-end NIC ports, server to leaf",
+    "leaf-frontend": "front-end NIC ports, leaf to server",
+    "frontend-access": "front-end NIC ports, server to access",
+    "access-frontend": "front-end NIC ports, access to server",
+    "storage-leaf": "storage NIC ports, storage to leaf",
+    "leaf-storage": "storage NIC ports, leaf to storage",
+    "storage-access": "storage NIC ports, storage to access",
+    "access-storage": "storage NIC ports, access to storage",
 }
-"""Where a bottleneck can be, by directed tier, up to the leaves."""
+"""Where a bottleneck can be, by directed tier, up to the leaves or access switches."""
 
-BETWEEN_SWITCHES = {f"{here}-{there}": f"{here} to {there} links" for here, there in itertools.product(TIERS, TIERS)}
+_BELOW = (*TIERS, *FRONTEND_TIERS)
+"""Tiers of switches, each behind those nearer to the servers."""
+
+BETWEEN_SWITCHES = {f"{here}-{there}": f"{here} to {there} links" for here, there in itertools.product(_BELOW, _BELOW)}
 BETWEEN_SWITCHES["border-border"] = "links between sites"
 """The same between switches."""
 
@@ -69,6 +86,7 @@ def name(network: Network, run: Run, ideal: Run, step: Step, carriage: Carriage)
     tiers = network.fabric.links["tier"].to_numpy()
     places = PLACES | BETWEEN_SWITCHES
     held = {tier: float(limiting[tiers == tier].sum()) for tier in places if (tiers == tier).any()}
+    window -= _hide(held, _storage_alone_s(run, step))
     if sum(held.values()) < LATENCY_RULES * window:
         waiting = 1 - sum(held.values()) / window
         return Bottleneck("latency", waiting, f"{waiting:.0%} of the exchange is latency: its messages are small")
@@ -78,6 +96,34 @@ def name(network: Network, run: Run, ideal: Run, step: Step, carriage: Carriage)
     if tier not in BETWEEN_SWITCHES and bound < window:
         why += f"; the links between switches cost {format_time(window - bound)} more"
     return Bottleneck(places[tier], min(float(utilisation(network, run)[link]), 1.0), why)
+
+
+def _hide(held: dict[str, float], alone_s: float) -> float:
+    """Leaves to links of hosts what storage can have cost a step that waits for it so long; gives what it took away."""
+    hosts = {tier: seconds for tier, seconds in held.items() if tier not in BETWEEN_SWITCHES and _is_of_hosts(tier)}
+    too_much = max(sum(hosts.values()) - alone_s, 0.0)
+    if too_much:
+        held.update({tier: seconds * alone_s / (alone_s + too_much) for tier, seconds in hosts.items()})
+    return too_much
+
+
+def _is_of_hosts(tier: str) -> bool:
+    return any(end in tier for end in ("host", *HOST_TIERS))
+
+
+def _storage_alone_s(run: Run, step: Step) -> float:
+    """Seconds of the median draw in which servers read or wrote and no rank did anything else."""
+    if not any(isinstance(operation, Storage) for operation in step.operations):
+        return 0.0
+    draw = run.median_draw
+    spans = zip(step.operations, run.op_start_s[draw], run.op_end_s[draw], strict=True)
+    told = [(start, end, isinstance(operation, Storage)) for operation, start, end in spans]
+    times = sorted({time for start, end, _ in told for time in (start, end)})
+    alone = 0.0
+    for begin, until in itertools.pairwise(times):
+        under_way = [is_storage for start, end, is_storage in told if start <= begin and until <= end]
+        alone += float(until - begin) if under_way and all(under_way) else 0.0
+    return alone
 
 
 def _hidden(run: Run, step: Step, window: float) -> Bottleneck:
@@ -97,8 +143,14 @@ def _why(network: Network, run: Run, carriage: Carriage, tier: str, link: int) -
     if "nvlink" in tier:
         return f"NVLink gives each GPU {rate} of payload inside the server: a faster network would not help"
     if "pcie" in tier:
+        if _is_of_hosts(tier):
+            return f"PCIe gives {rate} of payload between host and NIC: a faster port would not help"
         port = _fastest(network, "nic-leaf")
         return f"PCIe gives {rate} of payload between GPU and NIC, the NIC's port {port}: a faster port would not help"
+    if "storage" in tier:
+        return f"the {line} ports of the storage servers are full ({rate} of payload): more servers or ports would help"
+    if "frontend" in tier:
+        return f"the servers' front-end ports of {line} are full ({rate} of payload): faster or more ports would help"
     if "nic" in tier:
         return f"the {line} ports of the NICs are full ({rate} of payload): faster ports would help"
     return _fabric_why(network, run, carriage, tier, link, rate)
@@ -112,7 +164,7 @@ def _fabric_why(network: Network, run: Run, carriage: Carriage, tier: str, link:
     if carriage.balancing in CHOOSERS and here >= COLLISION * mean and here >= 2:
         reasons.append(f"{CHOOSERS[carriage.balancing]} {here:.0f} flows on one link, the tier's mean is {mean:.3g}")
     ends = tier.split("-")
-    below = next(name for name in TIERS if name in ends)
+    below = next(name for name in _BELOW if name in ends)
     ratio = _oversubscription(network, below)
     if ends[0] != ends[1] and ratio > 1.001:
         reasons.append(f"each {below} has {ratio:.3g} times the capacity down that it has up")
@@ -127,7 +179,8 @@ def _fastest(network: Network, tier: str) -> str:
 def _oversubscription(network: Network, below: str) -> float:
     """Capacity down over capacity up of the switches of a tier, as built."""
     tiers = network.fabric.links["tier"].to_numpy()
-    place = TIERS.index(below)
-    down, up = ([f"{below}-{end}" for end in ends] for ends in (("nic", *TIERS[:place]), TIERS[place + 1 :]))
+    place = _BELOW.index(below)
+    nearer, farther = ("nic", *HOST_TIERS, *_BELOW[:place]), _BELOW[place + 1 :]
+    down, up = ([f"{below}-{end}" for end in ends] for ends in (nearer, farther))
     totals = [float(network.rate_bps[np.isin(tiers, way)].sum()) for way in (down, up)]
     return totals[0] / totals[1] if totals[1] else 1.0

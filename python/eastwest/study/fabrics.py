@@ -8,7 +8,7 @@ from eastwest import fabric as fabrics
 from eastwest.document import MistakesError, Place
 from eastwest.engine import Carriage, EngineError, Network
 from eastwest.errors import InputError
-from eastwest.fabric import Fabric, FabricError, FabricPlan, Failure, FailureError, Routes, Sites
+from eastwest.fabric import Fabric, FabricError, FabricPlan, Failure, FailureError, Frontend, Routes, Sites, Storage
 from eastwest.spec import Study, StudyError
 from eastwest.units import format_rate
 
@@ -36,7 +36,7 @@ def plan(study: Study, name: str, cluster: str) -> FabricPlan:
         switches={tier: catalog.switch(switch) for tier, switch in asked.switch.items()},
         uplink_bps=asked.uplink,
         planes=asked.planes,
-        breakout=asked.breakout,
+        breakout={tier: asked.breakout[tier] for tier in asked.breakout},
         servers_per_unit=asked.servers_per_unit,
         servers_per_pod=asked.servers_per_pod,
         tiers=asked.tiers,
@@ -45,8 +45,29 @@ def plan(study: Study, name: str, cluster: str) -> FabricPlan:
         dims=asked.dims,
         links_per_pair=asked.links_per_pair,
         network=network,
+        frontend=_frontend(study, name),
         sites=None if sites is None else Sites(sites.count, sites.distance, sites.links, sites.rate),
         cable_lengths_m=asked.cables,
+    )
+
+
+def _frontend(study: Study, name: str) -> Frontend | None:
+    """The front-end network of a fabric; where it is shared, with the rate and technology of the GPUs'."""
+    fabric, asked, catalog = study.fabrics[name], study.fabrics[name].frontend, study.catalog_entries()
+    if asked is None:
+        return None
+    storage = asked.storage
+    return Frontend(
+        network=asked.network,
+        nics=asked.nics,
+        nic=catalog.nic(asked.nic),
+        link_layer=catalog.link_layer(study.frontend_technology(name)),
+        link_bps=fabric.link if asked.link is None else asked.link,
+        switches={tier: catalog.switch(switch) for tier, switch in asked.switch.items()},
+        uplink_bps=asked.uplink,
+        breakout=asked.breakout,
+        oversubscription=asked.oversubscription,
+        storage=None if storage is None else Storage(storage.servers, storage.nics),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from eastwest.spec import Study
-from eastwest.study import case, fabrics, failures, mixes, notes, selection, timeline, tuning
+from eastwest.study import case, fabrics, failures, mixes, notes, selection, timeline, tuning, workloads
 from eastwest.study.case import Case, Price
 from eastwest.study.result import FabricFacts, JobRow, Row, Stopped, StudyResult
 from eastwest.study.runs import CutOffError, Runs
@@ -46,6 +46,7 @@ def run(
     """
     began = time.perf_counter()
     (chosen, mixtures), runs = selection.chosen(study, where), Runs() if work is None else Runs(work)
+    workloads.check_storage(chosen, mixtures)
     rows: list[Row] = []
     remarks: list[notes.Remark] = []
     timelines: list[Timeline] = []

@@ -40,8 +40,9 @@ def by_tier(network: Network, run: Run) -> tuple[TierLoad, ...]:
 
 
 def crossing_share(network: Network, run: Run) -> float | None:
-    """Of the bytes that leave servers, the part that goes on beyond a leaf; None where none leave a server."""
+    """Of the bytes that leave servers for leaves, the part that goes on beyond one; None where none leave a server."""
     carried = run.link_bytes[run.median_draw]
     tiers = network.fabric.links["tier"]
-    leaving, beyond = (float(carried[(tiers == tier).to_numpy()].sum()) for tier in ("nic-leaf", "leaf-spine"))
+    ways = (["nic-leaf", "frontend-leaf", "storage-leaf"], ["leaf-spine"])
+    leaving, beyond = (float(carried[tiers.is_in(way).to_numpy()].sum()) for way in ways)
     return beyond / leaving if leaving > 0.0 else None

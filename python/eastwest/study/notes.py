@@ -153,6 +153,9 @@ def sources(study: Study) -> tuple[str, ...]:
             parts[("nics", study.nic(name, cluster).name)] = None
         parts |= {("switches", switch): None for switch in fabric.switch.values()}
         parts[("links", fabric.technology)] = None
+        if (frontend := fabric.frontend) is not None:
+            parts |= {("nics", frontend.nic): None, ("links", study.frontend_technology(name)): None}
+            parts |= {("switches", switch): None for switch in frontend.switch.values()}
     return tuple(
         f"{part}: {'; '.join(dict.fromkeys(catalog.sources(kind, part).values()))}" for kind, part in sorted(parts)
     )

@@ -25,10 +25,12 @@ MORE = 0.10
 """Of a rate; of a latency, so much less."""
 
 _NVLINK, _PCIE, _NIC = (pl.col("tier").str.contains(word) for word in ("nvlink", "pcie", "nic"))
+_HOST = pl.col("tier").str.contains("frontend|storage")
 RESOURCES: Mapping[str, pl.Expr] = MappingProxyType(
     {
         "links between NIC and leaf": _NIC & ~_PCIE,
-        "links between switches": ~(_NVLINK | _PCIE | _NIC),
+        "links of front-end and storage NICs": _HOST & ~_PCIE,
+        "links between switches": ~(_NVLINK | _PCIE | _NIC | _HOST),
         "NVLink": _NVLINK,
         "PCIe": _PCIE,
     }

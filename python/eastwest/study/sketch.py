@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from eastwest.fabric.tables import Fabric
+from eastwest.fabric import FRONTEND_TIERS, HOST_TIERS, Fabric
 
 SWITCHES_DRAWN_ONE_BY_ONE = 96
 """A larger fabric's switches are drawn in groups: those of one tier, pod and unit of servers together."""
@@ -20,12 +20,13 @@ def sketch(fabric: Fabric) -> dict[str, Any]:
 
     A box has `tier`, `name`, `unit` and `pod` or else site (-1: none), `count` of servers or switches and `gpus`. A
     bundle joins box number `a`, nearer to the servers, to box number `b` and has `tiers` ("leaf-spine"), `cables` and
-    the `rate_bps` of one cable.
+    the `rate_bps` of one cable. Front-end NICs, storage and their own switches are left out.
     """
-    one_by_one = fabric.nodes.filter(kind="switch").height <= SWITCHES_DRAWN_ONE_BY_ONE
-    is_switch = pl.col("kind") == "switch"
     # NVLink switches have no cables here, and those that servers share belong to none of them.
-    nodes = fabric.nodes.filter(pl.col("kind") != "nvswitch").with_columns(
+    drawn = fabric.nodes.filter(pl.col("kind") != "nvswitch", ~pl.col("tier").is_in([*HOST_TIERS, *FRONTEND_TIERS]))
+    one_by_one = drawn.filter(kind="switch").height <= SWITCHES_DRAWN_ONE_BY_ONE
+    is_switch = pl.col("kind") == "switch"
+    nodes = drawn.with_columns(
         # A server is one thing in the drawing, however many GPUs, NICs and PCIe nodes it holds.
         thing=pl.when(is_switch).then(pl.col("node").cast(pl.Int64)).otherwise(-1 - pl.col("server").cast(pl.Int64)),
         apart=pl.when(is_switch & one_by_one).then(pl.col("node").cast(pl.Int64)).otherwise(-1),

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from eastwest.engine import Record, Run
 from eastwest.spec import Parameter
-from eastwest.workload import Collective, Compute, Operation, SendRecv, Step
+from eastwest.workload import Collective, Compute, Operation, SendRecv, Step, Storage
 
 MOST_TRACKS = 16
 """Of more classes of ranks only so many are kept."""
@@ -142,6 +142,8 @@ def _lanes(
                 continue
             lane = lanes[each].setdefault(operation.queue, [])
             lane.append(Slice(operation.name, "communication", start, end))
+            if isinstance(operation, Storage):  # its transfers are those of hosts, not of ranks
+                continue
             lane += _inside(groups, shown[each], moves.get(number, {}), start, end, rank_name)
     return lanes
 

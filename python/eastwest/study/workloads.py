@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -10,14 +10,36 @@ import numpy.typing as npt
 
 from eastwest import spec
 from eastwest import workload as workloads
+from eastwest.document import Place
 from eastwest.engine import Run
 from eastwest.study.measured import UnsolvableError, message_bytes
-from eastwest.workload import Collective, Compute, Groups, Measured, Operation, SendRecv, Step
+from eastwest.study.selection import Combination, Mixture
+from eastwest.workload import Collective, Compute, Groups, Measured, Operation, SendRecv, Step, Storage
 
 
 def groups(asked: spec.Group, ranks: int) -> Groups:
     """The groups of ranks that the study asks for."""
     return workloads.all_ranks(ranks) if asked.size is None else workloads.strided(ranks, asked.size, asked.stride)
+
+
+def check_storage(chosen: Iterable[Combination], mixtures: Iterable[Mixture]) -> None:
+    """Refuses workloads that read or write on fabrics without storage, before anything is run.
+
+    Raises:
+        StudyError: names the operation and the fabric.
+    """
+    run_on = [(each.study, each.fabric, each.workload) for each in chosen]
+    run_on += [(each.study, each.fabric, job.workload) for each in mixtures for job in each.study.mixes[each.mix].jobs]
+    for study, fabric, workload in run_on:
+        frontend, asked = study.fabrics[fabric].frontend, study.workloads[workload]
+        if isinstance(asked, spec.Measured) or (frontend is not None and frontend.storage is not None):
+            continue
+        for index, operation in enumerate(asked.operations):
+            if isinstance(operation, spec.StorageOperation):
+                called = study.base("fabrics", fabric)
+                told = f"operation {operation.name!r} needs storage, and fabric {called!r} has none"
+                at: Place = ("workloads", workload, "operations", index, "storage")
+                raise study.error_at(at, f"{told}: give it frontend: {{ ..., storage: {{ servers: 16 }} }}")
 
 
 def measured(asked: spec.Measured, ranks: int) -> Measured:
@@ -68,10 +90,13 @@ def listed(asked: spec.Operations, ranks: int) -> Step:
 
 
 def _operation(
-    asked: spec.ComputeOperation | spec.CollectiveOperation | spec.SendRecvOperation, ranks: int
+    asked: spec.ComputeOperation | spec.CollectiveOperation | spec.SendRecvOperation | spec.StorageOperation, ranks: int
 ) -> Operation:
     if isinstance(asked, spec.ComputeOperation):
         return Compute(asked.name, asked.compute, asked.after)
+    if isinstance(asked, spec.StorageOperation):
+        read, write = asked.storage.read, asked.storage.write
+        return Storage(asked.name, "write" if read is None else "read", read or write or 0.0, asked.queue, asked.after)
     if isinstance(asked, spec.SendRecvOperation):
         pairs = asked.send_recv.pairs
         numbers = (

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eastwest.workload.operations import Collective, Compute, Groups, Operation, SendRecv, Step
+from eastwest.workload.operations import Collective, Compute, Groups, Operation, SendRecv, Step, Storage
 
 ENDED = "ended"
 """The operation that ends a step, after which none of its ranks is behind: an exchange of nothing."""
@@ -65,6 +65,9 @@ def _numbered(job: Job, number: int, first: int) -> list[Operation]:
             ranks = everyone if operation.ranks is None else operation.ranks + np.uint32(first)
             return replace(operation, name=name(operation.name), after=after, ranks=ranks)
         queue = f"{job.name}/{operation.queue}"
+        if isinstance(operation, Storage):
+            ranks = everyone if operation.ranks is None else operation.ranks + np.uint32(first)
+            return replace(operation, name=name(operation.name), after=after, queue=queue, ranks=ranks)
         if isinstance(operation, SendRecv):
             pairs = operation.pairs + np.uint32(first)
             return replace(operation, name=name(operation.name), after=after, queue=queue, pairs=pairs)

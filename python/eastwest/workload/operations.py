@@ -1,4 +1,4 @@
-"""What the ranks of a job do in one step: compute, collectives and messages, in order.
+"""What the ranks of a job do in one step: compute, collectives, messages and storage, in order.
 
 The program is the same for every rank; an operation names the groups that take part in it. Sizes are bytes, times
 seconds. Not here: how a collective is carried out (the engine lowers it), or where the ranks sit (`fabric.placement`).
@@ -33,6 +33,7 @@ Algorithm = Literal[
 ]
 Protocol = Literal["ll", "ll128", "simple"]
 Carries = Literal["batch", "model"]
+Direction = Literal["read", "write"]
 Groups = tuple[npt.NDArray[np.uint32], ...]
 
 _ROUND: tuple[CollectiveKind, ...] = ("all-reduce", "all-gather", "reduce-scatter", "broadcast", "reduce")
@@ -142,7 +143,23 @@ class SendRecv:
     after: tuple[str, ...] = ()
 
 
-Operation = Compute | Collective | SendRecv
+@dataclass(frozen=True)
+class Storage:
+    """Every server reads or writes `bytes`, spread evenly over the storage servers and both sides' front-end NICs.
+
+    The servers are those of all ranks, or of `ranks`; the ranks of a server wait until it has done its own. Compute
+    goes on undisturbed meanwhile: data goes to a host's memory.
+    """
+
+    name: str
+    direction: Direction
+    bytes: float
+    queue: str = "storage"
+    after: tuple[str, ...] = ()
+    ranks: npt.NDArray[np.uint32] | None = None
+
+
+Operation = Compute | Collective | SendRecv | Storage
 
 
 @dataclass(frozen=True)

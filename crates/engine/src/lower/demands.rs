@@ -89,6 +89,26 @@ impl<'r> Lowering<'r> {
         Ok(vec![Phase { demands: Arc::new(demands), bytes }])
     }
 
+    /// Lowers flows between nodes, each of so many bytes, that begin together.
+    ///
+    /// # Errors
+    /// [`crate::Error::Unreachable`] where two have no path.
+    pub fn flows(&mut self, flows: &[(u32, u32)], bytes: f64, carriage: &Carriage) -> Result<Vec<Phase>> {
+        if bytes == 0.0 || flows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let Self { router, strands, .. } = self;
+        let (mut demands, mut sum) = (Demands::default(), 0.0);
+        strands.shared_for = f64::NAN;
+        for &(from, to) in flows {
+            let mut strand = Strand::default();
+            direct::pair(&mut strand, Edge::ranks(0, 1, bytes), 1);
+            let routes = Routes { router, gpu: &[from, to], nvlink_sharp: 1.0 };
+            sum += strands.push(&routes, carriage, &Overheads::NONE, &strand, &mut demands)?;
+        }
+        Ok(vec![Phase { demands: Arc::new(demands), bytes: sum }])
+    }
+
     /// Appends the demand of one strand; gives the bytes of its edges.
     pub(super) fn append(
         &mut self,

@@ -44,6 +44,10 @@ pub fn losses(router: &Router, program: &Program, down: &[bool]) -> Result<Losse
             Work::SendRecv { pairs, bytes, carriage } => {
                 pairs.iter().try_for_each(|&(from, to)| audit.message(from, to, *bytes, carriage))?;
             }
+            Work::Storage { groups, flows, bytes, carriage } => {
+                let mut each = groups.iter().zip(flows);
+                each.try_for_each(|(group, flows)| audit.flows(group, flows, *bytes, carriage))?;
+            }
         }
     }
     Ok(audit.found)
@@ -80,18 +84,33 @@ impl Audit<'_> {
         Ok(())
     }
 
+    fn flows(&mut self, group: &[u32], flows: &[(u32, u32)], bytes: f64, carriage: &Carriage) -> Result<()> {
+        let before = self.found.hit;
+        for &(from, to) in flows {
+            self.connection(Connection { from, to, channel: 0 }, bytes, 1, carriage)?;
+        }
+        if self.found.hit > before {
+            group.iter().for_each(|&rank| self.found.waits[rank as usize] = true);
+        }
+        Ok(())
+    }
+
     fn edge(&mut self, edge: Edge, channel: u32, spread: u32, carriage: &Carriage) -> Result<()> {
         let (Some(from), Some(to)) = (edge.from.rank(), edge.to.rank()) else { return Ok(()) };
-        if edge.bytes == 0.0 {
+        let ends = Connection { from: self.gpu[from as usize], to: self.gpu[to as usize], channel };
+        self.connection(ends, edge.bytes, spread, carriage)
+    }
+
+    fn connection(&mut self, ends: Connection, bytes: f64, spread: u32, carriage: &Carriage) -> Result<()> {
+        if bytes == 0.0 {
             return Ok(());
         }
-        queue_pairs::fill(carriage, edge.bytes, spread, &mut self.shares);
-        let ends = Connection { from: self.gpu[from as usize], to: self.gpu[to as usize], channel };
+        queue_pairs::fill(carriage, bytes, spread, &mut self.shares);
         if let Some(lost) = self.router.lost(ends, &self.shares, &mut self.down)? {
             self.found.connections += 1.0;
             self.found.hit += f64::from(lost > ROUNDING);
-            self.found.bytes += edge.bytes;
-            self.found.lost += lost * edge.bytes;
+            self.found.bytes += bytes;
+            self.found.lost += lost * bytes;
         }
         Ok(())
     }

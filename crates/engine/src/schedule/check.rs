@@ -1,7 +1,7 @@
 //! Programs that cannot run, told before they are started, with the operation and the cause.
 
 use crate::lower;
-use crate::program::{Mix, Program, Stream, Work};
+use crate::program::{Carriage, Mix, Program, Stream, Work};
 use crate::routing::Topology;
 use crate::schedule::RunOptions;
 use crate::{Error, Result};
@@ -49,7 +49,7 @@ pub(super) fn check(topology: &Topology, program: &Program) -> Result<()> {
         if is_compute != (op.queue == 0) {
             return wrong(index, "queue 0 is for compute, and only for compute".into());
         }
-        check_work(&op.work, &mut seen).or_else(|cause| wrong(index, cause))?;
+        check_work(topology, &op.work, &mut seen).or_else(|cause| wrong(index, cause))?;
         if let Work::Compute { seconds, .. } = op.work {
             computed += seconds * slowest;
         }
@@ -164,6 +164,9 @@ pub(super) fn check_memory(program: &Program) -> Result<()> {
                 groups.iter().map(|group| lower::hops(collective, group.len())).sum()
             }
             Work::SendRecv { pairs, carriage, .. } => pairs.len() as f64 * (6.0 + 2.0 * f64::from(carriage.qps)),
+            Work::Storage { flows, carriage, .. } => {
+                flows.iter().map(Vec::len).sum::<usize>() as f64 * (6.0 + 2.0 * f64::from(carriage.qps))
+            }
         };
         check_hops(hops).or_else(|cause| wrong(index, cause))
     })
@@ -183,7 +186,7 @@ fn check_hops(hops: f64) -> std::result::Result<(), String> {
     ))
 }
 
-fn check_work(work: &Work, seen: &mut Seen) -> std::result::Result<(), String> {
+fn check_work(topology: &Topology, work: &Work, seen: &mut Seen) -> std::result::Result<(), String> {
     match work {
         Work::Compute { seconds, ranks } => {
             if !(seconds.is_finite() && *seconds >= 0.0) {
@@ -212,11 +215,7 @@ fn check_work(work: &Work, seen: &mut Seen) -> std::result::Result<(), String> {
             collective.matrix.iter().flatten().try_for_each(|&bytes| check_size(bytes))?;
         }
         Work::SendRecv { pairs, bytes, carriage } => {
-            lower::check_carriage(carriage).map_err(|cause| cause.to_string())?;
-            if !(bytes.is_finite() && *bytes >= 0.0) {
-                return Err(format!("its messages have {bytes} bytes"));
-            }
-            check_size(*bytes)?;
+            check_message(*bytes, carriage)?;
             for &(from, to) in pairs {
                 seen.meet(from)?;
                 seen.meet(to)?;
@@ -225,6 +224,32 @@ fn check_work(work: &Work, seen: &mut Seen) -> std::result::Result<(), String> {
                 }
             }
         }
+        Work::Storage { groups, flows, bytes, carriage } => {
+            check_message(*bytes, carriage)?;
+            if groups.len() != flows.len() {
+                return Err(format!("{} groups wait for the flows of {}", groups.len(), flows.len()));
+            }
+            seen.restart();
+            for &rank in groups.iter().flatten() {
+                if !seen.meet(rank)? {
+                    return Err(format!("rank {rank} is named twice"));
+                }
+            }
+            for &(from, to) in flows.iter().flatten() {
+                topology.domain(from).and(topology.domain(to)).map_err(|cause| cause.to_string())?;
+                if from == to {
+                    return Err(format!("node {from} sends to itself"));
+                }
+            }
+        }
     }
     Ok(())
+}
+
+fn check_message(bytes: f64, carriage: &Carriage) -> std::result::Result<(), String> {
+    lower::check_carriage(carriage).map_err(|cause| cause.to_string())?;
+    if !(bytes.is_finite() && bytes >= 0.0) {
+        return Err(format!("its messages have {bytes} bytes"));
+    }
+    check_size(bytes)
 }

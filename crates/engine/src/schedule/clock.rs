@@ -9,6 +9,8 @@ pub(super) struct Clock {
     slowdown: f64,
     since: Picoseconds,
     communications: u32,
+    /// Of them, those that stretch compute.
+    disturbing: u32,
     /// Undisturbed compute left, picoseconds, where it computes.
     left: Option<f64>,
     /// Counts changes of the expected end of compute, so that older ends can be told from the present one.
@@ -24,7 +26,17 @@ pub(super) struct Clock {
 impl Clock {
     /// A clock at time zero of ranks whose compute communication stretches by a factor.
     pub fn new(slowdown: f64) -> Self {
-        Self { slowdown, since: 0, communications: 0, left: None, version: 0, compute: 0, communication: 0, exposed: 0 }
+        Self {
+            slowdown,
+            since: 0,
+            communications: 0,
+            disturbing: 0,
+            left: None,
+            version: 0,
+            compute: 0,
+            communication: 0,
+            exposed: 0,
+        }
     }
 
     /// Counts what has passed until now.
@@ -33,7 +45,7 @@ impl Clock {
         self.since = now;
         if let Some(left) = &mut self.left {
             self.compute += passed;
-            *left -= passed as f64 / if self.communications > 0 { self.slowdown } else { 1.0 };
+            *left -= passed as f64 / if self.disturbing > 0 { self.slowdown } else { 1.0 };
         }
         if self.communications > 0 {
             self.communication += passed;
@@ -45,7 +57,7 @@ impl Clock {
 
     /// When compute ends if nothing changes.
     fn expected_end(&mut self) -> Option<Picoseconds> {
-        let stretch = if self.communications > 0 { self.slowdown } else { 1.0 };
+        let stretch = if self.disturbing > 0 { self.slowdown } else { 1.0 };
         self.version += 1;
         self.left.map(|left| self.since + (left.max(0.0) * stretch).round() as Picoseconds)
     }
@@ -64,17 +76,19 @@ impl Clock {
         self.version += 1;
     }
 
-    /// One communication more; gives the new expected end of compute where it changes.
-    pub fn start_communication(&mut self, now: Picoseconds) -> Option<Picoseconds> {
+    /// One communication more, which `disturbs` compute or does not; gives the new expected end of compute where it changes.
+    pub fn start_communication(&mut self, now: Picoseconds, disturbs: bool) -> Option<Picoseconds> {
         self.catch_up(now);
         self.communications += 1;
-        if self.communications == 1 { self.expected_end() } else { None }
+        self.disturbing += u32::from(disturbs);
+        if disturbs && self.disturbing == 1 { self.expected_end() } else { None }
     }
 
     /// One communication fewer; gives the new expected end of compute where it changes.
-    pub fn end_communication(&mut self, now: Picoseconds) -> Option<Picoseconds> {
+    pub fn end_communication(&mut self, now: Picoseconds, disturbed: bool) -> Option<Picoseconds> {
         self.catch_up(now);
         self.communications -= 1;
-        if self.communications == 0 { self.expected_end() } else { None }
+        self.disturbing -= u32::from(disturbed);
+        if disturbed && self.disturbing == 0 { self.expected_end() } else { None }
     }
 }

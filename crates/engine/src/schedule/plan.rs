@@ -200,7 +200,7 @@ impl Plan {
                 members.extend(ranks.iter().filter(is_first).map(|&rank| (class_of[rank as usize], COMPUTE)));
                 0
             }
-            Work::Collective { groups, .. } => {
+            Work::Collective { groups, .. } | Work::Storage { groups, .. } => {
                 groups.iter().enumerate().for_each(|(part, group)| join(members, part, group));
                 groups.len()
             }
@@ -292,7 +292,7 @@ fn classes(program: &Program) -> Vec<u32> {
         match &op.work {
             Work::Compute { ranks: None, .. } => continue,
             Work::Compute { ranks: Some(ranks), .. } => ranks.iter().for_each(|&rank| member[rank as usize] = 1),
-            Work::Collective { groups, .. } => {
+            Work::Collective { groups, .. } | Work::Storage { groups, .. } => {
                 if done.insert(groups, ()).is_some() {
                     continue;
                 }
@@ -337,6 +337,7 @@ fn digest(work: &Work) -> u64 {
             (groups, collective.kind, collective.algorithm, collective.bytes.to_bits()).hash(&mut hasher);
         }
         Work::SendRecv { pairs, bytes, .. } => (pairs, bytes.to_bits()).hash(&mut hasher),
+        Work::Storage { groups, flows, bytes, .. } => (groups, flows, bytes.to_bits()).hash(&mut hasher),
     }
     hasher.finish()
 }

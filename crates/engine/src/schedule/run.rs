@@ -212,9 +212,10 @@ impl Run<'_> {
             self.end_task(task);
             return Ok(());
         }
+        let disturbs = self.program.ops[op].work.disturbs();
         for &turn in self.plan.turns_of.row(task) {
             let class = self.plan.turns[turn as usize].class;
-            let end = self.clocks[class as usize].start_communication(self.now);
+            let end = self.clocks[class as usize].start_communication(self.now, disturbs);
             self.expect(class, end);
         }
         let index = self.free.pop().unwrap_or_else(|| {
@@ -258,9 +259,11 @@ impl Run<'_> {
             return Ok(());
         }
         self.free.push(index);
+        let op = self.plan.tasks[moving.task as usize].op as usize;
+        let disturbed = self.program.ops[op].work.disturbs();
         for &turn in self.plan.turns_of.row(moving.task) {
             let class = self.plan.turns[turn as usize].class;
-            let end = self.clocks[class as usize].end_communication(self.now);
+            let end = self.clocks[class as usize].end_communication(self.now, disturbed);
             self.expect(class, end);
         }
         self.end_task(moving.task);
@@ -307,6 +310,9 @@ impl Run<'_> {
                 Work::SendRecv { pairs, bytes, carriage } => {
                     let (from, to) = pairs[part as usize];
                     self.lowering.message(from, to, *bytes, carriage)?
+                }
+                Work::Storage { flows, bytes, carriage, .. } => {
+                    self.lowering.flows(&flows[part as usize], *bytes, carriage)?
                 }
             }),
         };

@@ -149,6 +149,13 @@ impl<'r> Drawing<'r> {
                     tasks.push(Task { vertex, content: Content::Listed(self.list(op, vertex, &phases)) });
                 }
             }
+            Work::Storage { groups, flows, bytes, carriage } => {
+                for (group, flows) in groups.iter().zip(flows) {
+                    let vertex = self.task(op, group);
+                    let phases = self.lowering.flows(flows, *bytes, carriage)?;
+                    tasks.push(Task { vertex, content: Content::Listed(self.list(op, vertex, &phases)) });
+                }
+            }
         }
         self.tasks.insert(op, tasks);
         Ok(self.has_room())

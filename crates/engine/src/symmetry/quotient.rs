@@ -69,7 +69,13 @@ impl<'a, 'r> Quotient<'a, 'r> {
                 let phases = self.lowering.message(pairs[part].0, pairs[part].1, *bytes, carriage)?;
                 Ok(self.listed(phases, *first, members))
             }
-            (_, Work::Compute { .. }) | (Content::Exchanged(_), Work::SendRecv { .. }) => Ok(Vec::new()),
+            (Content::Listed(first), Work::Storage { flows, bytes, carriage, .. }) => {
+                let phases = self.lowering.flows(&flows[part], *bytes, carriage)?;
+                Ok(self.listed(phases, *first, members))
+            }
+            (_, Work::Compute { .. }) | (Content::Exchanged(_), Work::SendRecv { .. } | Work::Storage { .. }) => {
+                Ok(Vec::new())
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 """Writes any fabric as a network file, or as a folder of nodes.csv and cables.csv, that `read_network` reads back.
 
 Every cable names its ports, its rate and its length, so that the network read back has the same nodes and links. The
-cluster, the NIC and the technology are the study's, and not written.
+cluster, the NIC, the technology and a separate front-end network are the study's, and not written.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 import polars as pl
 
 from eastwest.fabric.network.read import OWN_SERVER
-from eastwest.fabric.plan import FabricError
-from eastwest.fabric.tables import Fabric
+from eastwest.fabric.plan import FRONTEND_TIERS, FabricError
+from eastwest.fabric.tables import HOST_TIERS, Fabric
 
 _NODE_COLUMNS = ("name", "device", "tier", "unit", "pod", "rail", "plane", "site", "breakout")
 _CABLE_COLUMNS = ("a", "b", "rate", "length")
@@ -29,9 +29,13 @@ _YAML = (".yaml", ".yml")
 def write_network(fabric: Fabric, path: Path | str) -> Path:
     """Writes a YAML file where the path ends so, else a folder of two CSV tables; returns the path.
 
-    Raises `FabricError` on "folder" where the disk refuses.
+    Raises `FabricError` on "folder" where the disk refuses, on "frontend" for a network that GPUs and storage share.
     """
     path = Path(path)
+    if (fabric.plan.get("frontend") or {}).get("network") == "shared":
+        raise FabricError(
+            "frontend", "a network file has no front-end NICs and storage: write the fabric with network: separate"
+        )
     nodes, cables = list(_nodes(fabric)), list(_cables(fabric))
     try:
         if path.suffix in _YAML:
@@ -47,14 +51,18 @@ def write_network(fabric: Fabric, path: Path | str) -> Path:
 
 def _nodes(fabric: Fabric) -> Iterable[tuple[str, ...]]:
     """A row a server and switch; places that a node has not are empty."""
-    servers = fabric.nodes.filter(pl.col("kind") == "nic").unique("server", keep="first").sort("server")
+    servers = (
+        fabric.nodes.filter(pl.col("kind") == "nic", ~pl.col("tier").is_in(HOST_TIERS))
+        .unique("server", keep="first")
+        .sort("server")
+    )
     for name, unit, pod, site in servers.select("name", "unit", "pod", "site").rows():
         yield (name.rpartition("/")[0], OWN_SERVER, "", _place(unit), _place(pod), "", "", _place(site), "")
     breakout = {
         node: " ".join(f"{len(list(run))}x{ports}" for ports, run in groupby(of_cages))
         for node, of_cages in fabric.cages.sort("node", "number").group_by("node").agg("breakout").rows()
     }
-    switches = fabric.nodes.filter(pl.col("kind") == "switch")
+    switches = fabric.nodes.filter(pl.col("kind") == "switch", ~pl.col("tier").is_in(FRONTEND_TIERS))
     for node, name, device, tier, *places in switches.select(
         "node", "name", "device", "tier", "unit", "pod", "rail", "plane", "site"
     ).rows():
@@ -64,10 +72,11 @@ def _nodes(fabric: Fabric) -> Iterable[tuple[str, ...]]:
 def _cables(fabric: Fabric) -> Iterable[tuple[str, ...]]:
     is_nic = (fabric.nodes["kind"] == "nic").to_numpy()
     has_planes = int(fabric.plan.get("planes", 1)) > 1
-    ends = fabric.ports.join(fabric.nodes.select("node", "name"), on="node").select("port", "node", "number", "name")
+    ends = fabric.ports.join(fabric.nodes, on="node").select("port", "node", "number", "name", "tier")
     joined = (
         fabric.cables.join(ends.rename({"port": "port_a"}), on="port_a")
         .join(ends.rename({"port": "port_b"}), on="port_b", suffix="_b")
+        .filter(~pl.col("tier").is_in([*HOST_TIERS, *FRONTEND_TIERS]))
         .sort("cable")
     )
     columns = ("node", "name", "number", "name_b", "number_b", "rate_bps", "length_m")

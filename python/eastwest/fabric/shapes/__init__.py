@@ -10,11 +10,13 @@ from eastwest.fabric.shapes.rail_optimized import rail_optimized
 from eastwest.fabric.shapes.single_switch import single_switch
 from eastwest.fabric.shapes.sites import in_sites, ports_for_borders
 from eastwest.fabric.shapes.torus import torus
-from eastwest.fabric.shapes.wiring import Cables, Details, Switches, Wiring, pair_of, switches
+from eastwest.fabric.shapes.wiring import Cables, Details, Hosts, Indices, Switches, Wiring, pair_of, switches
 
 __all__ = [
     "Cables",
     "Details",
+    "Hosts",
+    "Indices",
     "Switches",
     "Wiring",
     "dragonfly_plus",

@@ -21,13 +21,15 @@ class Unit:
     """Servers that share the same leaves, when full.
 
     `leaf_of_nic` says which of the unit's leaves each NIC of a server joins; `is_railed`, that these are rails;
-    `rails_are_apart`, that each rail has switches of its own above its leaves too.
+    `rails_are_apart`, that each rail has switches of its own above its leaves too. `beside` NICs more of
+    each server are dealt out over the unit's leaves.
     """
 
     servers: int
     leaf_of_nic: tuple[int, ...]
     is_railed: bool
     rails_are_apart: bool = False
+    beside: int = 0
 
     @property
     def leaves(self) -> int:
@@ -47,7 +49,8 @@ class Unit:
     @property
     def down(self) -> int:
         """Ports down that a leaf of a full unit needs."""
-        return self.servers * max(self.leaf_of_nic.count(leaf) for leaf in range(self.leaves))
+        own = self.servers * max(self.leaf_of_nic.count(leaf) for leaf in range(self.leaves))
+        return own + -(-self.servers * self.beside // self.leaves)
 
 
 def clos(
@@ -161,8 +164,12 @@ def bundles(block_of_lower: Indices, uppers: int, uplinks: int) -> Indices:
 
 
 def leaf_of_port(unit_of_server: Indices, unit: Unit) -> Indices:
-    """Leaf that each server's NICs join. Shape (servers, NICs, 1)."""
-    return (unit_of_server[:, None] * unit.leaves + np.array(unit.leaf_of_nic, dtype=np.int32))[:, :, None]
+    """Leaf that each server's NICs join, those beside the others last. Shape (servers, NICs, 1)."""
+    own = np.tile(np.array(unit.leaf_of_nic, dtype=np.int32), (len(unit_of_server), 1))
+    first = np.searchsorted(unit_of_server, unit_of_server)  # of each one's unit: they stand in order
+    turn = (np.arange(len(unit_of_server)) - first)[:, None] * unit.beside + np.arange(unit.beside)
+    leaf = np.concatenate([own, turn % unit.leaves], axis=1).astype(np.int32)
+    return (unit_of_server[:, None] * np.int32(unit.leaves) + leaf)[:, :, None]
 
 
 def leaves_of_units(unit: Unit, pod_of_unit: Indices, up: int) -> Switches:

@@ -93,12 +93,21 @@ def pair_of(lower: Tier | Literal["server"], upper: Tier) -> TierPair:
 
 
 @dataclass(frozen=True)
+class Hosts:
+    """Switches of one tier that front-end NICs join: of the servers, shape (servers, NICs of each), and of storage."""
+
+    tier: Literal["leaf", "access"]
+    of_servers: Indices
+    of_storage: Indices
+
+
+@dataclass(frozen=True)
 class Wiring:
     """Where servers and switches stand and which of them are joined.
 
     `leaf_of_port` has shape (servers, NICs of a server, ports of a NIC), one port a plane, -1 where it has no cable;
     `server_cables` are details of those that have, in this order. `tiers` are in order from the servers up.
-    `site_of_server` is None where there are no sites.
+    `site_of_server` is None where there are no sites, `hosts` where there is no front-end network.
     """
 
     unit_of_server: Indices
@@ -109,3 +118,4 @@ class Wiring:
     site_of_server: Indices | None = None
     server_names: tuple[str, ...] | None = None
     server_cables: Details | None = None
+    hosts: Hosts | None = None
