@@ -160,13 +160,14 @@ fn any_collective(rng: &mut TestRng, groups: &[Vec<u32>]) -> Collective {
 }
 
 /// Operations in a few queues, some after others.
-fn operations(rng: &mut TestRng, ranks: u32) -> Vec<Op> {
+fn operations(rng: &mut TestRng, gpus: &[u32]) -> Vec<Op> {
+    let ranks = gpus.len() as u32;
     let count = rng.random_range(1..5u32);
     let mut ops: Vec<Op> = Vec::new();
     for index in 0..count {
         let after: Vec<u32> = (0..index).filter(|_| rng.random_range(0..3) == 0).collect();
         let queue = rng.random_range(1..4);
-        ops.push(match rng.random_range(0..6) {
+        ops.push(match rng.random_range(0..7) {
             0 => {
                 let some: Vec<u32> = (0..ranks).filter(|_| rng.random_range(0..3) > 0).collect();
                 let ranks = [None, Some(some)][rng.random_range(0..2)].clone();
@@ -181,6 +182,13 @@ fn operations(rng: &mut TestRng, ranks: u32) -> Vec<Op> {
             2 if index > 0 => {
                 let again = ops[rng.random_range(0..index as usize)].clone();
                 Op { after, ..again }
+            }
+            3 if ranks > 1 => {
+                let groups = groups(rng, ranks);
+                let by = rng.random_range(1..gpus.len());
+                let flow = |&rank: &u32| (gpus[rank as usize], gpus[(rank as usize + by) % gpus.len()]);
+                let flows = groups.iter().map(|group| group.iter().map(flow).collect()).collect();
+                Op { after, queue, work: Work::Storage { groups, flows, bytes: 1e6, carriage: ONE_QP } }
             }
             _ => {
                 let groups = groups(rng, ranks);
@@ -222,7 +230,7 @@ proptest! {
             1 => gpus.truncate(gpus.len() * 3 / 4),
             _ => {}
         }
-        let ops = operations(&mut rng, gpus.len() as u32);
+        let ops = operations(&mut rng, &gpus);
         let fidelity = [Fidelity::Fluid, Fidelity::Ideal][rng.random_range(0..2)];
         let balancings = [Balancing::Spray, Balancing::Adaptive, Balancing::Source { paths: None }];
         let balancing = balancings[rng.random_range(0..3)];

@@ -172,16 +172,21 @@ def cautions(study: Study, name: str, cluster: str) -> list[str]:
 
 
 def _reordering(study: Study, name: str, cluster: str) -> list[str]:
-    """A NIC that cannot take packets out of order where the fabric reorders them."""
-    asked, nic = study.fabrics[name], study.nic(name, cluster)
+    """NICs that cannot take packets out of order where the fabric reorders them."""
+    asked, nics = study.fabrics[name], [study.nic(name, cluster)]
+    if asked.frontend is not None:
+        nics.append(study.catalog_entries().nic(asked.frontend.nic))
     # A scheduled fabric puts cells together again, in order, before the NIC.
     is_in_order = asked.shape == "scheduled" or asked.balancing not in ("spray", "adaptive", "source")
-    if is_in_order or nic.places_out_of_order:
+    if is_in_order:
         return []
-    loss = "takes every gap for a loss and sends again from there" if nic.retransmission == "go-back-n" else "reorders"
+    loss = {"go-back-n": "takes every gap for a loss and sends again from there"}
+    unable = [nic for nic in nics if not nic.places_out_of_order]
     return [
         f"fabric {study.base('fabrics', name)}: {asked.balancing} delivers packets out of order, and {nic.name} cannot "
-        f"place them so ({nic.retransmission}: it {loss}); the figures assume a NIC that can"
+        f"place them so ({nic.retransmission}: it {loss.get(nic.retransmission, 'reorders')}); the figures assume a NIC "
+        "that can"
+        for nic in unable
     ]
 
 
