@@ -173,6 +173,11 @@ def test_an_operation_either_reads_or_writes(traffic: dict[str, str]) -> None:
         study([{"name": "it", "storage": traffic}], APART)
 
 
+def test_a_front_end_nic_that_cannot_take_packets_out_of_order_is_warned_of() -> None:
+    (said,) = run(study([READ], {**APART, "nic": "connectx-4", "link": "100 Gb/s"})).warnings
+    assert said.startswith("fabric it: spray delivers packets out of order, and connectx-4 cannot place them so")
+
+
 def test_the_drawing_leaves_the_front_end_out() -> None:
     plain, both = (build_fabric(study([SUM], frontend), "it") for frontend in (None, APART))
     assert sketch(both) == sketch(plain)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eastwest import fabric as fabrics
+from eastwest.catalog import Nic
 from eastwest.document import MistakesError, Place
 from eastwest.engine import Carriage, EngineError, Network
 from eastwest.errors import InputError
@@ -180,14 +181,18 @@ def _reordering(study: Study, name: str, cluster: str) -> list[str]:
     is_in_order = asked.shape == "scheduled" or asked.balancing not in ("spray", "adaptive", "source")
     if is_in_order:
         return []
-    loss = {"go-back-n": "takes every gap for a loss and sends again from there"}
-    unable = [nic for nic in nics if not nic.places_out_of_order]
+    called, unable = study.base("fabrics", name), [nic for nic in nics if not nic.places_out_of_order]
     return [
-        f"fabric {study.base('fabrics', name)}: {asked.balancing} delivers packets out of order, and {nic.name} cannot "
-        f"place them so ({nic.retransmission}: it {loss.get(nic.retransmission, 'reorders')}); the figures assume a NIC "
-        "that can"
+        f"fabric {called}: {asked.balancing} delivers packets out of order, and {nic.name} cannot place them so "
+        f"({nic.retransmission}: it {_at_a_gap(nic)}); the figures assume a NIC that can"
         for nic in unable
     ]
+
+
+def _at_a_gap(nic: Nic) -> str:
+    """What a NIC does where a packet is missing."""
+    is_strict = nic.retransmission == "go-back-n"
+    return "takes every gap for a loss and sends again from there" if is_strict else "reorders"
 
 
 def _joined_ports(study: Study, name: str, cluster: str) -> list[str]:
