@@ -118,3 +118,9 @@ def test_a_capture_that_cannot_be_is_refused(eastwest: Command, arguments: tuple
     assert said.code == 2
     assert says in said.err
     assert "Traceback" not in said.err
+
+
+def test_a_seed_beyond_what_is_counted_is_refused(eastwest: Command) -> None:
+    said = eastwest("simulate", *NETWORK, *FLOWS, "--seed", str(2**64))
+    assert said.code == 2
+    assert "--seed" in said.err

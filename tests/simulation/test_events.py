@@ -62,6 +62,7 @@ def test_a_switch_takes_all_its_cables_with_it(fabric: Fabric) -> None:
         ("down leaf-0 spine-0 at 5", "a time"),
         ("slow leaf-0 spine-0 at 1 us", "slow NODE NODE to RATE"),
         ("slow leaf-0 spine-0 to 5 parsecs at 1 us", "parsecs"),
+        ("slow leaf-0 spine-0 to 900 Gb/s at 0 s", "the link runs at 400 Gb/s: name a lower rate"),
         ("errors leaf-0 spine-0 of 7 at 1 us", "is no share of packets"),
         ("errors leaf-0 of 0.1 at 1 us", "name both ends"),
     ],

@@ -56,3 +56,9 @@ def test_the_hidden_part_of_an_exchange_runs_beside_the_end_of_the_compute() -> 
     assert isinstance(beside, Compute)
     assert beside.seconds == pytest.approx(0.2)
     assert exchange.after == beside.after == (first.name,)
+
+
+@pytest.mark.parametrize(("by", "as_if"), [(-8, 56), (-1, 63), (64 * 10**20 + 3, 3)])
+def test_a_shift_may_go_backwards_and_any_number_of_times_around(by: int, as_if: int) -> None:
+    np.testing.assert_array_equal(shift(64, by), shift(64, as_if))
+    assert shift(64, -8)[0].tolist() == [0, 56]

@@ -34,7 +34,7 @@ def run(
     start_unit: Annotated[
         Literal["ps", "ns", "us"], typer.Option(help="Unit of the start times in a .cm file.")
     ] = "ps",
-    seed: Annotated[int, typer.Option(min=0, help="Seeds hashes, entropy values and draws.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seeds hashes, entropy values and draws.")] = 0,
     until: Annotated[
         str, typer.Option("--until", metavar="TIME", help="Simulated time at which to stop, as in '10 ms'.")
     ] = "",

@@ -9,7 +9,7 @@ from eastwest.engine.packets import Becomes, LinkChange
 from eastwest.errors import InputError
 from eastwest.fabric import Fabric
 from eastwest.simulation.links import links_of
-from eastwest.units import UnitError, parse_rate, parse_time
+from eastwest.units import UnitError, format_rate, parse_rate, parse_time
 
 FORMS = (
     "down NODE [NODE] at TIME [for TIME]",
@@ -53,10 +53,13 @@ def _changes(event: str, fabric: Fabric, routes_after_s: float | None) -> list[L
     loss = _share(event, found["share"]) if found["share"] else 0.0
     becomes = _BECOMES[what]
     links = links_of(repr(event), fabric, found["a"], found["b"])
+    rates = fabric.links["rate_bps"].to_numpy() / 8
+    if what == "slow" and (slowest := float(rates[links].min())) <= rate:
+        built = format_rate(slowest * 8)
+        raise InputError(f"{event!r}: the link runs at {built}: name a lower rate")
     started = [LinkChange(at_s, link, becomes, rate, loss, routes_after_s) for link in links]
     if lasts_s is None:
         return started
-    rates = fabric.links["rate_bps"].to_numpy() / 8
     ends: Becomes = "up" if what == "down" else becomes
     mended = [LinkChange(at_s + lasts_s, link, ends, float(rates[link]), 0.0, routes_after_s) for link in links]
     return started + mended

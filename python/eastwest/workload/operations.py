@@ -208,8 +208,8 @@ def strided(ranks: int, size: int, stride: int) -> Groups:
 
 def shift(ranks: int, by: int) -> npt.NDArray[np.uint32]:
     """Pairs in which each rank sends to the one `by` further on, around the end; shape (ranks, 2)."""
-    sender = np.arange(ranks, dtype=np.uint32)
-    return np.stack([sender, (sender + by) % ranks], axis=1).astype(np.uint32)
+    sender = np.arange(ranks, dtype=np.int64)
+    return np.stack([sender, (sender + by % ranks) % ranks], axis=1).astype(np.uint32)
 
 
 def in_order(operations: Sequence[Operation]) -> None:
