@@ -1,11 +1,13 @@
 """Storage in a study: time by arithmetic, what it shares with training and what not, and what is refused."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from eastwest import spec
-from eastwest.study import build_fabric, run, sensitivity
+from eastwest.fabric import write_routes
+from eastwest.study import build_fabric, routes, run, sensitivity
 from eastwest.study.sketch import sketch
 
 PAYLOAD = 4096 / 4178
@@ -171,6 +173,30 @@ def test_what_cannot_be_built_is_told_at_the_front_end() -> None:
 def test_an_operation_either_reads_or_writes(traffic: dict[str, str]) -> None:
     with pytest.raises(spec.StudyError, match="say either what each server reads or what it writes"):
         study([{"name": "it", "storage": traffic}], APART)
+
+
+def test_what_is_left_of_storage_serves_once_a_nic_has_failed() -> None:
+    """Three of four ports are left."""
+    found = row([READ], APART, failures=[{"nic": "storage-1/nic-0"}])
+    assert found.slowdown == pytest.approx(4 / 3, rel=1e-3)
+
+
+def test_a_job_whose_server_is_cut_off_from_storage_is_told() -> None:
+    lost = [{"nic": f"server-3/frontend-nic-{nic}"} for nic in (0, 1)]
+    result = run(study([READ], APART, failures=lost))
+    assert not result.rows
+    assert "operation 'load' has no path between servers and storage" in result.stopped[0].why
+
+
+@pytest.mark.parametrize("balancing", ["ecmp", "pinned"])
+def test_tables_from_a_file_lead_to_storage_as_those_that_were_written(balancing: str, tmp_path: Path) -> None:
+    given = study([SUM, READ], APART, balancing=balancing)
+    built, tables = routes(given, "it")
+    write_routes(tables, built, tmp_path / "routes.csv")
+    data = given.written
+    own = {**data["fabrics"]["it"], "balancing": "ecmp", "routes": "routes.csv"}
+    again = spec.from_mapping({**data, "fabrics": {"it": own}}, folder=tmp_path)
+    assert run(again).rows[0].step_s == pytest.approx(run(given).rows[0].step_s, rel=1e-9)
 
 
 def test_a_front_end_nic_that_cannot_take_packets_out_of_order_is_warned_of() -> None:

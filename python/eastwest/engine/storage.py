@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
+from eastwest.engine._native import UnreachableError
 from eastwest.fabric import Fabric
 from eastwest.workload import Storage
 
@@ -36,8 +38,13 @@ class Hosts:
 
     def __init__(self, fabric: Fabric) -> None:
         nodes, self._name = fabric.nodes, fabric.name
+        self._has_storage = bool((fabric.plan.get("frontend") or {}).get("storage"))
         self._server = nodes["server"].to_numpy()
-        hosts = nodes.filter(kind="host")
+        # A host whose NIC has no cable left takes no part.
+        plugged = nodes.filter(kind="nic").join(
+            fabric.links.filter(pl.col("cable") >= 0), left_on="node", right_on="src"
+        )
+        hosts = nodes.filter(kind="host").join(plugged, on=["tier", "server", "index"], how="semi")
         self._storage: Nodes = hosts.filter(tier="storage")["node"].to_numpy()
         of_servers = hosts.filter(tier="frontend").group_by("server").agg("node").rows()
         self._of_server = {server: np.array(sorted(found), dtype=np.uint32) for server, found in of_servers}
@@ -46,14 +53,16 @@ class Hosts:
         """The flows of an operation whose ranks are on these GPU nodes.
 
         Raises:
-            ValueError: the fabric has no storage.
+            ValueError: the fabric has no storage; an `UnreachableError` where no NIC of it, or of a server, is left.
         """
-        if not len(self._storage):
+        if not self._has_storage:
             raise ValueError(f"operation '{operation.name}' needs storage, and fabric '{self._name}' has none")
         ranks = np.arange(len(gpu_of_rank)) if operation.ranks is None else operation.ranks
         server = self._server[gpu_of_rank[ranks]]
         order = np.argsort(server, kind="stable")
         servers, counts = np.unique(server, return_counts=True)
+        if not len(self._storage) or not self._of_server.keys() >= set(servers.tolist()):
+            raise UnreachableError(f"operation '{operation.name}' has no path between servers and storage")
         ends = [self._ends(self._of_server[int(each)], operation) for each in servers]
         return StorageFlows(
             np.asarray(ranks[order], dtype=np.uint32),
