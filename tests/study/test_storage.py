@@ -181,6 +181,12 @@ def test_what_is_left_of_storage_serves_once_a_nic_has_failed() -> None:
     assert found.slowdown == pytest.approx(4 / 3, rel=1e-3)
 
 
+def test_a_server_that_has_lost_a_nic_reads_all_of_its_bytes_by_the_other() -> None:
+    asked = {**APART, "storage": {"servers": 16}}
+    found = row([READ], asked, failures=[{"nic": "server-3/frontend-nic-1"}])
+    assert found.slowdown == pytest.approx(2.0, rel=1e-3)
+
+
 def test_a_job_whose_server_is_cut_off_from_storage_is_told() -> None:
     lost = [{"nic": f"server-3/frontend-nic-{nic}"} for nic in (0, 1)]
     result = run(study([READ], APART, failures=lost))

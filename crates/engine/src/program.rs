@@ -91,9 +91,9 @@ pub enum Work {
     Storage {
         /// Ranks of each group (those of one server); groups are disjoint.
         groups: Vec<Vec<u32>>,
-        /// For each group: (sender, receiver) nodes, each of which sends as much. They need not have a rank.
+        /// For each group: (sender, receiver) nodes, which need not have a rank.
         flows: Vec<Vec<(u32, u32)>>,
-        /// Bytes of each flow.
+        /// Bytes of each group, in equal parts over its flows.
         bytes: f64,
         /// How each flow is carried.
         carriage: Carriage,

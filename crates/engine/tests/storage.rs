@@ -43,6 +43,7 @@ impl Pod {
         let groups = (0..self.gpus.len() as u32).map(|rank| vec![rank]).collect();
         let from_all = |&host: &u32| self.storage.iter().map(|&from| (from, host)).collect();
         let flows = self.hosts.iter().map(from_all).collect();
+        let bytes = bytes * self.storage.len() as f64;
         Op { after: after.to_vec(), queue: 1, work: Work::Storage { groups, flows, bytes, carriage: ONE_QP } }
     }
 }

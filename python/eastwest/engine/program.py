@@ -99,17 +99,17 @@ def native_ops(step: Step, reduction: Reduction, hosts: Hosts, gpu_of_rank: npt.
         if not isinstance(operation, Storage):
             return _native(operation, after, queues, reduction)
         queue = queues.setdefault(operation.queue, len(queues) + 1)
-        return _stored(hosts.flows(operation, gpu_of_rank), after, queue)
+        return _stored(operation, hosts.flows(operation, gpu_of_rank), after, queue)
 
     return [native(operation) for operation in step.operations]
 
 
-def _stored(found: StorageFlows, after: list[int], queue: int) -> NativeOp:
+def _stored(operation: Storage, found: StorageFlows, after: list[int], queue: int) -> NativeOp:
     return NativeOp(
         after,
         queue,
         "storage",
-        bytes=found.bytes,
+        bytes=operation.bytes,
         members=found.ranks,
         sizes=found.servers,
         flows=np.ascontiguousarray(found.ends).reshape(-1),

@@ -23,14 +23,13 @@ Nodes = npt.NDArray[np.uint32]
 class StorageFlows:
     """A storage operation as flows: `ranks` server by server (`servers` counts those of each), and pairs of nodes.
 
-    `ends` has shape (flows, 2), sender and receiver, `flows_of` so many of each server, and each flow `bytes`.
+    `ends` has shape (flows, 2), sender and receiver, and `flows_of` so many of each server.
     """
 
     ranks: Nodes
     servers: tuple[int, ...]
     ends: Nodes
     flows_of: tuple[int, ...]
-    bytes: float
 
 
 class Hosts:
@@ -40,11 +39,11 @@ class Hosts:
         nodes, self._name = fabric.nodes, fabric.name
         self._has_storage = bool((fabric.plan.get("frontend") or {}).get("storage"))
         self._server = nodes["server"].to_numpy()
-        # A host whose NIC has no cable left takes no part.
-        plugged = nodes.filter(kind="nic").join(
-            fabric.links.filter(pl.col("cable") >= 0), left_on="node", right_on="src"
-        )
-        hosts = nodes.filter(kind="host").join(plugged, on=["tier", "server", "index"], how="semi")
+        hosts = nodes.filter(kind="host")
+        if len(hosts):  # one whose NIC has no cable left takes no part
+            leaving = fabric.links.filter(pl.col("cable") >= 0)
+            plugged = nodes.filter(kind="nic").join(leaving, left_on="node", right_on="src", how="semi")
+            hosts = hosts.join(plugged, on=["tier", "server", "index"], how="semi").sort("node")
         self._storage: Nodes = hosts.filter(tier="storage")["node"].to_numpy()
         of_servers = hosts.filter(tier="frontend").group_by("server").agg("node").rows()
         self._of_server = {server: np.array(sorted(found), dtype=np.uint32) for server, found in of_servers}
@@ -69,7 +68,6 @@ class Hosts:
             tuple(counts.tolist()),
             np.concatenate(ends) if ends else np.empty((0, 2), dtype=np.uint32),
             tuple(len(of) for of in ends),
-            operation.bytes / len(ends[0]) if ends else 0.0,
         )
 
     def _ends(self, hosts: Nodes, operation: Storage) -> Nodes:

@@ -89,7 +89,7 @@ impl<'r> Lowering<'r> {
         Ok(vec![Phase { demands: Arc::new(demands), bytes }])
     }
 
-    /// Lowers flows between nodes, each of so many bytes, that begin together.
+    /// Lowers flows between nodes, of so many bytes in equal parts, that begin together.
     ///
     /// # Errors
     /// [`crate::Error::Unreachable`] where two have no path.
@@ -98,15 +98,15 @@ impl<'r> Lowering<'r> {
             return Ok(Vec::new());
         }
         let Self { router, strands, .. } = self;
-        let (mut demands, mut sum) = (Demands::default(), 0.0);
+        let (mut demands, part) = (Demands::default(), bytes / flows.len() as f64);
         strands.shared_for = f64::NAN;
         for &(from, to) in flows {
             let mut strand = Strand::default();
-            direct::pair(&mut strand, Edge::ranks(0, 1, bytes), 1);
+            direct::pair(&mut strand, Edge::ranks(0, 1, part), 1);
             let routes = Routes { router, gpu: &[from, to], nvlink_sharp: 1.0 };
-            sum += strands.push(&routes, carriage, &Overheads::NONE, &strand, &mut demands)?;
+            strands.push(&routes, carriage, &Overheads::NONE, &strand, &mut demands)?;
         }
-        Ok(vec![Phase { demands: Arc::new(demands), bytes: sum }])
+        Ok(vec![Phase { demands: Arc::new(demands), bytes }])
     }
 
     /// Appends the demand of one strand; gives the bytes of its edges.

@@ -87,7 +87,8 @@ impl Audit<'_> {
     fn flows(&mut self, group: &[u32], flows: &[(u32, u32)], bytes: f64, carriage: &Carriage) -> Result<()> {
         let before = self.found.hit;
         for &(from, to) in flows {
-            self.connection(Connection { from, to, channel: 0 }, bytes, 1, carriage)?;
+            let part = bytes / flows.len() as f64;
+            self.connection(Connection { from, to, channel: 0 }, part, 1, carriage)?;
         }
         if self.found.hit > before {
             group.iter().for_each(|&rank| self.found.waits[rank as usize] = true);
