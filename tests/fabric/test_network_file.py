@@ -127,7 +127,22 @@ def test_no_bisection_is_made_up(tmp_path):
         ("[top/1, top/2]", 9, "the cable top/1 - top/2 ends twice at top"),
         ("[left, right]", 9, "the cable left - right joins two servers: one end must be a switch"),
         ("[left/port-3, top]", 9, "cannot end at 'left/port-3': an end of a server is like left/nic-3"),
-        ("{ ends: [leaf-a, top], count: 0 }", 9, "count of cable leaf-a - top is a whole number from 1 on, not 0"),
+        ("{ ends: [leaf-a, top], count: 0 }", 9, "count of cable leaf-a - top is a whole number from 1 to 999,999"),
+        (
+            "{ ends: [leaf-a, top], count: 1000000000 }",
+            9,
+            "count of cable leaf-a - top is a whole number from 1 to 999,999, not 1000000000",
+        ),
+        (
+            "{ ends: [leaf-a/30, top/30], length: 1e13 km }",
+            9,
+            "the cable leaf-a/30 - top/30 is at most 20,000 km long, half around the world, not 1e+13 km",
+        ),
+        (
+            "[leaf-a/-1, top]",
+            9,
+            "the cable leaf-a/-1 - top cannot end at 'leaf-a/-1': an end of a switch is like leaf-a/7",
+        ),
         ("{ ends: [leaf-a, top], rate: 800G }", 9, "cable leaf-a - top: '800G' has no unit"),
     ],
 )
@@ -156,12 +171,30 @@ def test_a_cable_that_cannot_be_is_refused_with_its_ends_and_line(tmp_path, line
         ("  leaf-a: sn5400", "  leaf-a: { device: sn5400, tier: spine }", "leaf-a stands on tier spine, and a server"),
         ("hgx-h100", "hgx-b200", "right is a hgx-b200; the cluster's servers are hgx-h100"),
         ("  right: {", "  left: {", "entry 'left' appears twice"),
+        (
+            "  top: sn5400",
+            "  top: { device: sn5400, plane: 7 }",
+            "net.yaml:7:1: top stands on plane 7; the fabric has 0",
+        ),
         ("[leaf-b/100, top]", "[leaf-b/100]", "a cable has two ends, as in [server-0/nic-3, leaf-a/7]"),
         ("breakout: 2", "breakout: 9", "sn5600 carries 800 Gb/s, not 9 ports of 400 Gb/s"),
     ],
 )
 def test_a_node_that_cannot_be_is_refused_with_its_line(tmp_path, old, new, told):
     assert told in mistakes(tmp_path, GOOD.replace(old, new, 1))
+
+
+def test_a_cable_to_itself_is_told_beside_the_parts_that_it_leaves_apart(tmp_path):
+    text = "nodes: { left: server, right: server, leaf: sn5400 }\ncables:\n  - [left, leaf]\n  - [leaf/1, leaf/2]\n"
+    told = mistakes(tmp_path, text)
+    assert "net.yaml:4:1: the cable leaf/1 - leaf/2 ends twice at leaf" in told
+    assert "net.yaml:1:1: no cable leads from left to right" in told
+
+
+def test_a_node_that_could_not_be_read_is_still_an_end_for_its_cables(tmp_path):
+    told = mistakes(tmp_path, GOOD.replace("sn5600", "sn56000"))
+    assert "leaf-b is a 'sn56000', which the catalogue lacks" in told
+    assert "ends nowhere" not in told
 
 
 def test_a_server_that_no_cable_reaches_is_refused_unless_nvlink_does(tmp_path):
@@ -200,6 +233,11 @@ def test_tables_say_what_yaml_says(tmp_path):
         ("name\n", "a,b\n", "nodes.csv:1:1: lacks the column 'device'"),
         ("name,device\nx,server,3\n", "a,b\n", "nodes.csv:2:1: has 3 fields in place of 2"),
         ("name,device\nx,server\n", "a,b\nx,y\n", "cables.csv:2:1: the cable x - y ends nowhere: there is no node 'y'"),
+        (
+            "name,device\nx,server\ny,sn5400\n",
+            "a,b,length\nx,y,2e10 m\n",
+            "cables.csv:2:1: the cable x - y is at most 20,000 km long",
+        ),
         ("name,device\nx,server\nx,server\n", "a,b\n", "nodes.csv:3:1: two nodes are named 'x'"),
         ('name,device\n"x', "a,b\n", "is not CSV"),
         ("name,device\n", "a,b\n", "nodes.csv: has no server"),

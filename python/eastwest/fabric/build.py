@@ -13,7 +13,7 @@ from eastwest.fabric.equipment import Equipment
 from eastwest.fabric.faceplate import Faceplate, faceplate
 from eastwest.fabric.lay import lay
 from eastwest.fabric.network import wire
-from eastwest.fabric.plan import TIERS, FabricError, FabricPlan, Shape, Sites, Tier, in_gbps
+from eastwest.fabric.plan import LONGEST_CABLE_M, TIERS, FabricError, FabricPlan, Shape, Sites, Tier, in_gbps
 from eastwest.fabric.shapes import (
     Switches,
     Wiring,
@@ -30,8 +30,6 @@ from eastwest.fabric.shapes import (
     torus,
 )
 from eastwest.fabric.tables import Fabric
-
-LONGEST_CABLE_M = 2e7
 
 SHAPE_TIERS: dict[Shape, tuple[int, ...]] = {
     "single-switch": (1,),

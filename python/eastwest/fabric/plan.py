@@ -55,6 +55,9 @@ FRONTEND_TIERS: tuple[Tier, ...] = ("access", "aggregation")
 """Tiers of a front-end network of its own."""
 TIER_PAIRS: tuple[TierPair, ...] = get_args(TierPair)
 
+LONGEST_CABLE_M = 2e7
+"""Half around the world."""
+
 CABLE_LENGTHS_M: Mapping[TierPair, float] = {
     "server-leaf": 5.0,
     "leaf-leaf": 30.0,

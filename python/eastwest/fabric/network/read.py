@@ -17,10 +17,13 @@ from eastwest import units
 from eastwest.catalog import Catalog
 from eastwest.document import Mistake, MistakesError, name_of, nearest, read
 from eastwest.fabric.network.values import NetworkCable, NetworkEnd, NetworkFile, NetworkServer, NetworkSwitch
-from eastwest.fabric.plan import TIERS
+from eastwest.fabric.plan import LONGEST_CABLE_M, TIERS
 
 LARGEST_CSV_BYTES = 1 << 27
 MOST_CABLES = 2_000_000
+LARGEST_NUMBER = 999_999
+"""Of parallel cables, and of units, pods, rails, planes and sites."""
+
 MOST_MISTAKES = 20
 """Mistakes told at once."""
 
@@ -79,6 +82,7 @@ class _Reader:
         self.switches: dict[str, NetworkSwitch] = {}
         self.cables: list[NetworkCable] = []
         self.mistakes: list[Mistake] = []
+        self._faulty: set[str] = set()  # nodes that are there, but could not be read
         self._catalog = catalog
         self._nodes_file, self._cables_file = nodes_file, cables_file
 
@@ -93,13 +97,14 @@ class _Reader:
             return self.refuse(file, line, f"{shown} is no node's name: letters, digits, and any of . _ - / within")
         if name in self.servers or name in self.switches:
             return self.refuse(file, line, f"two nodes are named {name!r}")
+        self._faulty.add(name)  # until all of it is read
         places = {key: self._number(file, line, name, key, row.get(key)) for key in _PLACES}
         if device == OWN_SERVER or device in self._catalog.names("servers"):
             if unfit := [key for key in ("tier", "rail", "plane", "breakout") if row.get(key) not in (None, "")]:
                 return self.refuse(file, line, f"{name} is a server, of which {unfit[0]} cannot be said")
             own = None if device == OWN_SERVER else str(device)
             self.servers[name] = NetworkServer(name, own, places["unit"], places["pod"], places["site"], line)
-            return None
+            return self._faulty.discard(name)
         devices = self._catalog.names("switches")
         if device not in devices:
             known = (OWN_SERVER, *self._catalog.names("servers"), *devices)
@@ -113,7 +118,7 @@ class _Reader:
         switch = self._catalog.switch(str(device))
         breakout = self._breakout(line, name, row.get("breakout"), switch.cages)
         self.switches[name] = NetworkSwitch(name, switch, tier, breakout, **places, line=line)
-        return None
+        return self._faulty.discard(name)
 
     def names(self) -> None:
         """Refuses switches that are named as parts of a server are, such as left/nic-0."""
@@ -131,6 +136,9 @@ class _Reader:
         count = self._number(self._cables_file, line, what, "count", row.get("count"), least=1, absent=1)
         rate_bps = self._quantity(line, what, row.get("rate"), units.parse_rate, zero=False)
         length_m = self._quantity(line, what, row.get("length"), units.parse_length, zero=True)
+        if length_m is not None and length_m > LONGEST_CABLE_M:
+            longest = f"at most {LONGEST_CABLE_M / 1e3:,.0f} km long, half around the world"
+            self.refuse(self._cables_file, line, f"the {what} is {longest}, not {length_m / 1e3:g} km")
         if ends[0] is not None and ends[1] is not None:
             self.cables.append(NetworkCable(ends[0], ends[1], count, rate_bps, length_m, line))
 
@@ -139,15 +147,22 @@ class _Reader:
         text = written if isinstance(written, str) else ""
         if text in self.servers or text in self.switches:
             return NetworkEnd(text)
-        if (match := _NIC.fullmatch(text)) and match[1] in self.servers:
-            return NetworkEnd(match[1], int(match[2]), None if match[3] is None else int(match[3]))
-        if (match := _PORT.fullmatch(text)) and match[1] in self.switches:
-            return NetworkEnd(match[1], port=int(match[2]))
+        nic, port = _NIC.fullmatch(text), _PORT.fullmatch(text)
+        if nic and nic[1] in self.servers:
+            return NetworkEnd(nic[1], int(nic[2]), None if nic[3] is None else int(nic[3]))
+        if port and port[1] in self.switches:
+            return NetworkEnd(port[1], port=int(port[2]))
+        if self._faulty & {text, nic[1] if nic else text, port[1] if port else text}:
+            return None  # told already
         names = (*self.servers, *self.switches)
         shown = repr(written)[:60]
         if text.partition("/")[0] in self.servers:
             fits = f"{text.partition('/')[0]}/nic-3"
             self.refuse(self._cables_file, line, f"the {what} cannot end at {shown}: an end of a server is like {fits}")
+            return None
+        if (switch := text.rpartition("/")[0]) in self.switches:
+            fits = f"{switch}/7, with ports counted from 0"
+            self.refuse(self._cables_file, line, f"the {what} cannot end at {shown}: an end of a switch is like {fits}")
             return None
         near = nearest(text.partition("/")[0], names) if len(names) <= MOST_NAMES_COMPARED else None
         self.refuse(self._cables_file, line, f"the {what} ends nowhere: there is no node {shown}", near)
@@ -159,8 +174,9 @@ class _Reader:
         if written is None or written == "":
             return absent
         text = str(written).strip()
-        if isinstance(written, bool) or not re.fullmatch(r"\d{1,6}", text) or int(text) < least:
-            self.refuse(file, line, f"{key} of {what} is a whole number from {least} on, not {repr(written)[:60]}")
+        if isinstance(written, bool) or not re.fullmatch(r"[0-9]{1,6}", text) or int(text) < least:
+            bounds = f"a whole number from {least} to {LARGEST_NUMBER:,}"
+            self.refuse(file, line, f"{key} of {what} is {bounds}, not {repr(written)[:60]}")
             return absent
         return int(text)
 

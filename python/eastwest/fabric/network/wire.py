@@ -54,8 +54,7 @@ def wire(plan: FabricPlan, network: NetworkFile) -> tuple[Wiring, dict[Tier, Equ
         found = f"{network.nodes_file} has {len(network.servers)} servers, the cluster has {plan.servers}"
         raise FabricError("network", f"{found}: make them as many")
     tier_of, mistakes = _tiers(network)
-    mistakes += _devices(plan, network)
-    mistakes = mistakes or _apart(plan, network)
+    mistakes += [*_devices(plan, network), *_senseless(network), *_apart(plan, network)]
     if mistakes:
         raise MistakesError(mistakes[:MOST_MISTAKES])
     jacks = _jacks(plan, network)
@@ -104,7 +103,7 @@ def _tiers(network: NetworkFile) -> tuple[dict[str, Tier], list[Mistake]]:
 
 
 def _devices(plan: FabricPlan, network: NetworkFile) -> Iterator[Mistake]:
-    """Servers that are not the cluster's, and switches that do not speak the fabric's technology."""
+    """Servers that are not the cluster's, and switches on no plane of the fabric or of another technology."""
     technology = plan.link_layer.technology
     for server in network.servers:
         if server.device not in (None, plan.server.name):
@@ -115,6 +114,21 @@ def _devices(plan: FabricPlan, network: NetworkFile) -> Iterator[Mistake]:
             speaks = ", ".join(switch.device.technologies)
             told = f"{switch.name} is a {switch.device.name}, which speaks {speaks}; the fabric is {technology}"
             yield _mistake(network.nodes_file, switch, told)
+        if switch.plane >= plan.planes:
+            last = f"0 to {plan.planes - 1}" if plan.planes > 1 else "0 alone"
+            told = f"{switch.name} stands on plane {switch.plane}; the fabric has {last} (its planes: {plan.planes})"
+            yield _mistake(network.nodes_file, switch, told)
+
+
+def _senseless(network: NetworkFile) -> Iterator[Mistake]:
+    """Cables from a node to itself, or between servers."""
+    servers = {server.name for server in network.servers}
+    for cable in network.cables:
+        if cable.a.node == cable.b.node:
+            yield _mistake(network.cables_file, cable, f"the {cable} ends twice at {cable.a.node}")
+        elif cable.a.node in servers and cable.b.node in servers:
+            told = f"the {cable} joins two servers: one end must be a switch"
+            yield _mistake(network.cables_file, cable, told)
 
 
 def _apart(plan: FabricPlan, network: NetworkFile) -> list[Mistake]:
@@ -168,15 +182,11 @@ def _named_ports_first(cables: tuple[NetworkCable, ...]) -> Iterator[tuple[int, 
 
 def _lay(plan: FabricPlan, cable: NetworkCable, tier_of: dict[str, Tier], jacks: _Jacks) -> list[_Laid]:
     """Plugs in the cables of one entry; raises `RefusedError`."""
-    if cable.a.node == cable.b.node:
-        raise RefusedError(f"ends twice at {cable.a.node}")
 
     def height(end: NetworkEnd) -> int:
         return TIERS.index(tier_of[end.node]) if end.node in tier_of else -1
 
     low, high = sorted((cable.a, cable.b), key=height)
-    if height(high) < 0:
-        raise RefusedError("joins two servers: one end must be a switch")
     is_servers = height(low) < 0
     rate_bps = cable.rate_bps or _own_rate_bps(plan, is_servers)
     length_m = cable.length_m
