@@ -47,8 +47,8 @@ class Line:
             raise self.refuse(f"{what} is a whole number from {least} to {most}, not {word!r}")
         return int(word)
 
-    def decimal(self, index: int, what: str) -> float:
-        """A number of 0 or more by its place.
+    def decimal(self, index: int, what: str, most: float = 1e18) -> float:
+        """A number from 0 to `most` by its place.
 
         Raises:
             InputError: the line is shorter, or the word is no such number.
@@ -58,8 +58,8 @@ class Line:
             value = float(word) if word.isascii() and word[:1].isdigit() else -1.0
         except ValueError:
             value = -1.0
-        if not 0.0 <= value < 1e18:
-            raise self.refuse(f"{what} is a number of 0 or more, not {word!r}")
+        if not 0.0 <= value <= most:
+            raise self.refuse(f"{what} is a number from 0 to {most:g}, not {word!r}")
         return value
 
 

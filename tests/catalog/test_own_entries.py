@@ -88,6 +88,7 @@ def test_a_dpu_of_ones_own(tmp_path):
         ("host_cores_saved: many", "is no count"),
         ("offloads: firewall", "write a list, as in [a, b]"),
         ("offloads: ['']", "is no text"),
+        ("latency: 2 s", "'2 s' is more than 1 s, the longest that a part may hold data up"),
         ("technologies: [roce]", "'roce' is none of rocev2, infiniband, ultra-ethernet, mrc"),
     ],
 )

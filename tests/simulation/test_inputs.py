@@ -80,6 +80,8 @@ def test_three_tiers_have_as_many_cores_as_the_spines_links_fill(tmp_path: Path)
         (("Radix_Down 2", "Radix_Down 3"), 10, "2 leaves with bundles of 1 take 2"),
         (("Radix_Up 2", "Radix_Sideways 2"), 7, "'Radix_Sideways' is no entry of a topology"),
         (("Downlink_speed_Gbps 100\n", ""), 4, "lacks its Downlink_speed_Gbps"),
+        (("Downlink_speed_Gbps 100", "Downlink_speed_Gbps 0"), 5, "Downlink_speed_Gbps is above 0, not '0'"),
+        (("Downlink_Latency_ns 500", "Downlink_Latency_ns 1e30"), 8, "is a number from 0 to 1e+09, not '1e30'"),
         (("Tier 1", "Tier 0"), 10, "described twice"),
         (("Tier 0\n", ""), 4, "belongs below a line 'Tier N'"),
     ],
@@ -134,6 +136,9 @@ trigger id 7 barrier count 2
         (("id 1 start 0", "id 1"), 3, "either a start or a trigger"),
         (("0->4", "0-4"), 3, "is neither a flow such as 3->7"),
         (("id 1", "name 1"), 3, "'name' is no entry of a flow"),
+        (("start 0", "start 2e18"), 3, "the start is a number from 0 to 1e+18, not '2e18'"),
+        (("id 2", "id 1"), 4, "flow id 1 is taken by line 3"),
+        (("size 1000", "size 2000000000000000"), 3, "size is a whole number from 0 to 1000000000000000, not"),
     ],
 )
 def test_broken_flows_are_refused_with_their_line(
@@ -174,12 +179,31 @@ def test_an_ns3_topology_keeps_the_numbers_of_its_nodes(tmp_path: Path) -> None:
         (NS3.replace("0 3 100", "0 1 100"), 3, "joins two hosts"),
         (NS3.replace("0 3 100", "3 3 100"), 3, "joins a node with itself"),
         (NS3.replace("0.001ms", "1 fortnight"), 3, "is no delay"),
+        (NS3.replace("0.001ms", "20s"), 3, "a delay is at most 1s, not '20s'"),
+        (NS3.replace("100Gbps", "10000000Gbps"), 3, "a rate is at most 1e+06Gbps"),
+        (NS3.replace("0.001ms 0", "0.001ms 1.5"), 3, "the error rate is a number from 0 to 1, not '1.5'"),
     ],
 )
 def test_a_broken_ns3_topology_is_refused_with_its_line(tmp_path: Path, text: str, line: int, says: str) -> None:
     with pytest.raises(InputError) as refusal:
         read_topology(written(tmp_path, text, "topology.txt"))
     assert f"topology.txt:{line}: " in str(refusal.value)
+    assert says in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("flow", "says"),
+    [
+        ("2 0 99 100 5000 0.25", "the priority group is a whole number from 0 to 7, not '99'"),
+        ("4294967296 0 3 100 5000 0.25", "the source is a whole number from 0 to 4294967295"),
+        ("2 0 3 100 5000 1e7", "the start is a number from 0 to 1e+06, not '1e7'"),
+    ],
+)
+def test_a_broken_ns3_flow_is_refused_with_its_line(tmp_path: Path, flow: str, says: str) -> None:
+    fabric = read_topology(written(tmp_path, NS3.replace("0.4Tbps", "400Gbps"), "topology.txt"))
+    with pytest.raises(InputError) as refusal:
+        read_flows(written(tmp_path, f"1\n{flow}\n", "flow.txt"), fabric, "ps")
+    assert "flow.txt:2: " in str(refusal.value)
     assert says in str(refusal.value)
 
 

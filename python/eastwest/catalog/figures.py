@@ -40,6 +40,18 @@ def _fraction(written: Any) -> float:
     return value
 
 
+def _up_to(most_s: float, what: str) -> Reader:
+    """A time of at most so many seconds: what many parts add up to on a path must stay within what is counted."""
+
+    def read(written: Any) -> float:
+        value = units.parse_time(written)
+        if value > most_s:
+            raise ValueError(f"{written!r} is more than {what}")
+        return value
+
+    return read
+
+
 def _count(written: Any) -> int:
     if isinstance(written, bool) or not isinstance(written, int) or not 0 < written <= 1_000_000:
         raise ValueError(f"{written!r} is no count: write a whole number from 1 to 1000000")
@@ -82,6 +94,7 @@ def _text(written: Any) -> str:
     return written
 
 
+_latency = _up_to(1.0, "1 s, the longest that a part may hold data up")
 _technology = _word(*get_args(Technology))
 
 FIGURES: dict[str, dict[str, Figure]] = {
@@ -91,10 +104,10 @@ FIGURES: dict[str, dict[str, Figure]] = {
         "bf16": Figure("bf16_flops", units.parse_compute),
         "nvlink": Figure("nvlink_bps", units.parse_rate),
         "nvlink_efficiency": Figure("nvlink_efficiency", _fraction),
-        "nvlink_latency": Figure("nvlink_latency_s", units.parse_time),
+        "nvlink_latency": Figure("nvlink_latency_s", _latency),
         "pcie": Figure("pcie_bps", units.parse_rate),
         "pcie_efficiency": Figure("pcie_efficiency", _fraction),
-        "pcie_latency": Figure("pcie_latency_s", units.parse_time),
+        "pcie_latency": Figure("pcie_latency_s", _latency),
         "power": Figure("power_w", units.parse_power),
         "nvlink_sharp": Figure("nvlink_sharp", _fraction),
         "joined": Figure("joined", _word(*get_args(Joined))),
@@ -105,7 +118,7 @@ FIGURES: dict[str, dict[str, Figure]] = {
         "port": Figure("port_bps", units.parse_rate),
         "port_speeds": Figure("port_speeds_bps", _list_of(units.parse_rate)),
         "pcie": Figure("pcie_bps", units.parse_rate),
-        "latency": Figure("latency_s", units.parse_time),
+        "latency": Figure("latency_s", _latency),
         "places_out_of_order": Figure("places_out_of_order", _flag),
         "retransmission": Figure("retransmission", _word(*get_args(Retransmission))),
         "power": Figure("power_w", units.parse_power),
@@ -122,7 +135,7 @@ FIGURES: dict[str, dict[str, Figure]] = {
         "default_breakout": Figure("default_breakout", _count),
         "max_breakout": Figure("max_breakout", _count),
         "max_ports": Figure("max_ports", _count),
-        "latency": Figure("latency_s", units.parse_time),
+        "latency": Figure("latency_s", _latency),
         "power": Figure("power_w", units.parse_power),
         "cell_cages": Figure("cell_cages", _count),
         "cell_efficiency": Figure("cell_efficiency", _fraction),
@@ -139,7 +152,7 @@ FIGURES: dict[str, dict[str, Figure]] = {
     "links": {
         "mtu": Figure("mtu_bytes", lambda written: int(units.parse_size(written))),
         "efficiency": Figure("efficiency", _fraction),
-        "fibre_delay_of_a_metre": Figure("fibre_s_per_m", units.parse_time),
+        "fibre_delay_of_a_metre": Figure("fibre_s_per_m", _up_to(1e-6, "1 us, some two hundred times that of glass")),
     },
 }
 """Figures of each kind by the name that the YAML gives them. One whose field has a default may be left out."""

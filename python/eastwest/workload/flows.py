@@ -11,6 +11,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+LATEST_START_S = 1e6
+"""Later ones would come near the end of what a clock of picoseconds counts."""
+
 TriggerKind = Literal["oneshot", "multishot", "barrier"]
 
 

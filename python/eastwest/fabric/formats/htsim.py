@@ -34,6 +34,8 @@ _TIER = {
 }
 MOST_HOSTS = 1 << 20
 NS = 1e-9
+_MOST = {"speed": 1e6, "latency": 1e9, "switch_latency": 1e9}
+"""Bounds in the file's units: 1 Pb/s, and 1 s."""
 
 
 @dataclass(frozen=True)
@@ -92,18 +94,21 @@ def _read(path: Path) -> tuple[dict[str, Line], dict[int, _Tier]]:
             if short is not None:
                 integral = short in ("down", "up", "ratio", "bundle")
                 least = 1 if short != "up" else 0
-                value = line.count(1, line.words[0], least, 1 << 16) if integral else line.decimal(1, line.words[0])
-                current[short] = value
+                if integral:
+                    current[short] = line.count(1, line.words[0], least, 1 << 16)
+                else:
+                    current[short] = line.decimal(1, line.words[0], _MOST[short])
+                if short == "speed" and not current[short] > 0.0:
+                    raise line.refuse(f"{line.words[0]} is above 0, not {line.words[1]!r}")
         else:
             raise line.refuse(f"{line.words[0]!r} is no entry of a topology; there are {', '.join((*_TOP, *_TIER))}")
     return top, {number: _Tier(line, values) for number, (line, values) in blocks.items()}
 
 
 def _rate_and_latency(tier: _Tier) -> tuple[float, float]:
-    speed = tier.values.get("speed", 0.0)
-    if not speed > 0.0:
+    if "speed" not in tier.values:
         raise tier.at.refuse("this tier lacks its Downlink_speed_Gbps")
-    return speed * 1e9, (tier.values.get("latency", 0.0) + tier.values.get("switch_latency", 0.0)) * NS
+    return tier.values["speed"] * 1e9, (tier.values.get("latency", 0.0) + tier.values.get("switch_latency", 0.0)) * NS
 
 
 def _uplinks(tier: _Tier) -> int:

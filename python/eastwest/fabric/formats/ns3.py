@@ -21,6 +21,8 @@ _DELAY = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ns|us|ms|s)", re.IGNORECASE)
 _PREFIX = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
 _UNIT = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 MOST_NODES = 1 << 21
+MOST_BPS = 1e15
+MOST_DELAY_S = 1.0
 
 
 def read_ns3_topology(path: Path) -> Fabric:
@@ -69,9 +71,14 @@ def _cabling(row: Line, number: list[int], hosts: int) -> Cabling:
         raise row.refuse(f"{row.words[2]!r} is no rate; write it as 100Gbps")
     if delay is None:
         raise row.refuse(f"{row.words[3]!r} is no delay; write it as 0.001ms")
+    rate_bps, delay_s = float(rate[1]) * _PREFIX[rate[2].lower()], float(delay[1]) * _UNIT[delay[2].lower()]
+    if rate_bps > MOST_BPS:
+        raise row.refuse(f"a rate is at most {MOST_BPS / 1e9:g}Gbps, not {row.words[2]!r}")
+    if delay_s > MOST_DELAY_S:
+        raise row.refuse(f"a delay is at most {MOST_DELAY_S:g}s, not {row.words[3]!r}")
+    row.decimal(4, "the error rate", 1.0)
     low, high = sorted(ends)
     if high < hosts:
         raise row.refuse("a link joins two hosts; hosts are joined by switches")
     tiers = "host-switch" if low < hosts else "switch-switch"
-    rate_bps = float(rate[1]) * _PREFIX[rate[2].lower()]
-    return Cabling(tiers, np.array([low]), np.array([high]), rate_bps, float(delay[1]) * _UNIT[delay[2].lower()])
+    return Cabling(tiers, np.array([low]), np.array([high]), rate_bps, delay_s)

@@ -16,7 +16,7 @@ import numpy as np
 
 from eastwest.errors import InputError
 from eastwest.textfile import Line, lines
-from eastwest.workload.flows import Flows, Trigger, TriggerKind
+from eastwest.workload.flows import LATEST_START_S, Flows, Trigger, TriggerKind
 
 START_UNITS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6}
 """Units that start times may be in, with their seconds."""
@@ -56,7 +56,7 @@ def read_htsim_flows(path: Path, start_unit: str = "ps") -> tuple[Flows, int]:
         elif first == "failure":
             raise line.refuse("failures of a connection matrix are not read yet: leave the line out")
         else:
-            _flow(read, line)
+            _flow(read, line, START_UNITS[start_unit])
     if "nodes" not in read.heads:
         raise InputError(f"{path}: the line 'Nodes' is missing: is this a connection matrix of htsim?")
     hosts = read.heads["nodes"].count(1, "Nodes", 1)
@@ -82,7 +82,7 @@ def _trigger(read: _Read, line: Line) -> None:
     read.triggers[number] = Trigger(kinds[kind], pulls)
 
 
-def _flow(read: _Read, line: Line) -> None:
+def _flow(read: _Read, line: Line, unit_s: float) -> None:
     pair = _PAIR.fullmatch(line.words[0])
     if pair is None:
         raise line.refuse(f"{line.words[0]!r} is neither a flow such as 3->7 nor one of {', '.join(_HEADS)}, trigger")
@@ -95,7 +95,7 @@ def _flow(read: _Read, line: Line) -> None:
         if name in values or (name == "start" and start >= 0.0):
             raise line.refuse(f"{name} is given twice")
         if name == "start":
-            start = line.decimal(place + 1, "the start")
+            start = line.decimal(place + 1, "the start", LATEST_START_S / unit_s)
         else:
             values[name] = line.count(place + 1, name, 0, LARGEST_FLOW_BYTES)
     if "size" not in values:
@@ -114,6 +114,12 @@ def _check(read: _Read, hosts: int) -> None:
     for head, found in (("connections", len(read.rows)), ("triggers", len(read.triggers))):
         if head in read.heads and (declared := read.heads[head].count(1, head.title())) != found:
             raise read.heads[head].refuse(f"{declared} {head} are declared and {found} are given")
+    first: dict[int, Line] = {}  # line of each flow's id; 0 is none
+    for values, line in zip(read.rows, read.at, strict=True):
+        if number := values.get("id", 0):
+            if number in first:
+                raise line.refuse(f"flow id {number} is taken by line {first[number].number}")
+            first[number] = line
     for (source, destination), values, line in zip(read.pairs, read.rows, read.at, strict=True):
         for host in (source, destination):
             if host >= hosts:

@@ -11,7 +11,10 @@ import numpy as np
 
 from eastwest.errors import InputError
 from eastwest.textfile import Line, lines
-from eastwest.workload.flows import Flows, flows
+from eastwest.workload.flows import LATEST_START_S, Flows, flows
+
+PRIORITY_GROUPS = 8
+"""As many as priority flow control tells apart (IEEE 802.1Qbb)."""
 
 
 def read_ns3_flows(path: Path) -> Flows:
@@ -37,7 +40,10 @@ def read_ns3_flows(path: Path) -> Flows:
 
 
 def _flow(row: Line) -> tuple[int, int, int, float]:
-    source, destination = row.count(0, "the source"), row.count(1, "the destination")
+    source, destination = (
+        row.count(place, what, 0, 2**32 - 1) for place, what in enumerate(("the source", "the destination"))
+    )
+    row.count(2, "the priority group", 0, PRIORITY_GROUPS - 1)
     if source == destination:
         raise row.refuse(f"host {source} sends to itself")
-    return source, destination, row.count(4, "the bytes", 0, 10**15), row.decimal(5, "the start")
+    return source, destination, row.count(4, "the bytes", 0, 10**15), row.decimal(5, "the start", LATEST_START_S)
