@@ -1,5 +1,6 @@
 //! A network prepared for runs: the graph and its distances, kept between calls.
 
+use crate::packets::{self, PacketNetwork, SettingsIn};
 use crate::program::{CarriageIn, MixIn, OpIn, carriage, program};
 use crate::{EngineError, to_python};
 use eastwest_engine::demand::Demands;
@@ -7,8 +8,9 @@ use eastwest_engine::fluid::max_min;
 use eastwest_engine::graph::{Graph, NodeKind};
 use eastwest_engine::lower::{Losses, check_carriage, losses};
 use eastwest_engine::outcome::Outcome;
+use eastwest_engine::program::Program;
 use eastwest_engine::routing::{Balancing, Connection, Route, Router, Topology};
-use eastwest_engine::schedule::{Fidelity, Record, RunOptions, record, run_seeds};
+use eastwest_engine::schedule::{Fidelity, PacketNet, Record, RunOptions, record, run_packets, run_seeds};
 use eastwest_engine::{PS_PER_S, Picoseconds};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
@@ -101,6 +103,30 @@ fn options(carried: &CarriageIn, fidelity: &str, tolerance: f64) -> PyResult<Run
         per_switch_seeds: per_switch_seeds(carried)?,
         tolerance,
     })
+}
+
+/// Writes what runs of a program gave back, one row a run.
+pub(crate) fn write(
+    py: Python<'_>,
+    out: &Bound<'_, PyDict>,
+    topology: &Topology,
+    program: &Program,
+    outcomes: &[Outcome],
+) -> PyResult<()> {
+    let (links, ranks, count) = (topology.graph().links(), program.gpu.len(), program.ops.len());
+    out.set_item("step_s", PyArray1::from_iter(py, outcomes.iter().map(|o| o.step as f64 / PS_PER_S)))?;
+    out.set_item("op_start_s", stacked(py, outcomes, count, |o| seconds(&o.op_start).collect())?)?;
+    out.set_item("op_end_s", stacked(py, outcomes, count, |o| seconds(&o.op_end).collect())?)?;
+    out.set_item("op_bytes", stacked(py, outcomes, count, |o| o.op_bytes.clone())?)?;
+    out.set_item("compute_s", stacked(py, outcomes, ranks, |o| seconds(&o.compute).collect())?)?;
+    out.set_item("communication_s", stacked(py, outcomes, ranks, |o| seconds(&o.communication).collect())?)?;
+    out.set_item("exposed_s", stacked(py, outcomes, ranks, |o| seconds(&o.exposed).collect())?)?;
+    out.set_item("link_bytes", stacked(py, outcomes, links, |o| o.link_bytes.clone())?)?;
+    out.set_item("link_flows", stacked(py, outcomes, links, |o| o.link_flows.clone())?)?;
+    out.set_item("link_limiting_s", stacked(py, outcomes, links, |o| o.link_limiting.clone())?)?;
+    out.set_item("batching_error", PyArray1::from_iter(py, outcomes.iter().map(|o| o.batching_error)))?;
+    out.set_item("rounds", PyArray1::from_iter(py, outcomes.iter().map(|o| o.rounds)))?;
+    Ok(())
 }
 
 /// Runs `work` on a thread of its own while this one listens for Ctrl-C.
@@ -200,20 +226,57 @@ impl Network {
         let topology = &self.topology;
         let outcomes =
             interruptible(py, |stop| run_seeds(topology, &program, &options, &seeds, stop))?.map_err(to_python)?;
-        let (links, ranks, count) = (topology.graph().links(), program.gpu.len(), program.ops.len());
         let out = PyDict::new(py);
-        out.set_item("step_s", PyArray1::from_iter(py, outcomes.iter().map(|o| o.step as f64 / PS_PER_S)))?;
-        out.set_item("op_start_s", stacked(py, &outcomes, count, |o| seconds(&o.op_start).collect())?)?;
-        out.set_item("op_end_s", stacked(py, &outcomes, count, |o| seconds(&o.op_end).collect())?)?;
-        out.set_item("op_bytes", stacked(py, &outcomes, count, |o| o.op_bytes.clone())?)?;
-        out.set_item("compute_s", stacked(py, &outcomes, ranks, |o| seconds(&o.compute).collect())?)?;
-        out.set_item("communication_s", stacked(py, &outcomes, ranks, |o| seconds(&o.communication).collect())?)?;
-        out.set_item("exposed_s", stacked(py, &outcomes, ranks, |o| seconds(&o.exposed).collect())?)?;
-        out.set_item("link_bytes", stacked(py, &outcomes, links, |o| o.link_bytes.clone())?)?;
-        out.set_item("link_flows", stacked(py, &outcomes, links, |o| o.link_flows.clone())?)?;
-        out.set_item("link_limiting_s", stacked(py, &outcomes, links, |o| o.link_limiting.clone())?)?;
-        out.set_item("batching_error", PyArray1::from_iter(py, outcomes.iter().map(|o| o.batching_error)))?;
-        out.set_item("rounds", PyArray1::from_iter(py, outcomes.iter().map(|o| o.rounds)))?;
+        write(py, &out, topology, &program, &outcomes)?;
+        Ok(out)
+    }
+
+    /// Runs a program by packets over `packets`, the same nodes and links at the rates of the wire, once for each seed.
+    /// Returns the arrays of `run`; `transfer_s`, the completion times of messages between servers, one array a seed; and
+    /// `packets`, counts by name, one mapping a seed. `efficiency` is the payload in a byte of each link.
+    #[pyo3(signature = (gpu, ops, overlap_slowdown, mix, carried, tolerance, seeds, packets, settings, efficiency))]
+    #[expect(clippy::too_many_arguments, reason = "the whole run in one call")]
+    fn run_packets<'py>(
+        &self,
+        py: Python<'py>,
+        gpu: PyReadonlyArray1<'py, u32>,
+        ops: Vec<OpIn<'py>>,
+        overlap_slowdown: f64,
+        mix: MixIn<'py>,
+        carried: CarriageIn,
+        tolerance: f64,
+        seeds: Vec<u64>,
+        packets: &PacketNetwork,
+        settings: SettingsIn,
+        efficiency: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let program = program(gpu.as_slice()?, &ops, overlap_slowdown, &mix, carriage(&carried)?)?;
+        let (options, transport) = (options(&carried, "fluid", tolerance)?, settings.transport()?);
+        let (topology, efficiency) = (&self.topology, efficiency.as_slice()?);
+        let open = |nics: &[u32], network| transport.open(packets, nics, network);
+        let net = PacketNet {
+            graph: &packets.graph,
+            forwarding: &packets.forwarding,
+            payload: settings.payload(),
+            efficiency,
+            open: &open,
+            settings: settings.network()?,
+        };
+        let runs = interruptible(py, |stop| run_packets(topology, &program, &options, &net, &seeds, stop))?;
+        let (mut outcomes, mut times, mut counts) = (Vec::new(), Vec::new(), Vec::new());
+        for run in runs.map_err(to_python)? {
+            outcomes.push(run.outcome);
+            let flows = run.packets.flows.iter();
+            let took = flows.filter_map(|flow| Some((flow.received? - flow.start?) as f64 / PS_PER_S));
+            times.push(PyArray1::from_iter(py, took));
+            let named = PyDict::new(py);
+            packets::counts(&named, &run.packets.totals)?;
+            counts.push(named);
+        }
+        let out = PyDict::new(py);
+        write(py, &out, topology, &program, &outcomes)?;
+        out.set_item("transfer_s", times)?;
+        out.set_item("packets", counts)?;
         Ok(out)
     }
 

@@ -2,8 +2,8 @@
 
 use eastwest_engine::graph::Graph;
 use eastwest_engine::packet::{
-    Becomes, Buffers, Change, Choice, Flow, Marking, NetworkSettings, PacketOutcome, Pause, Scene, Simulation, Start,
-    Transport, Trigger, TriggerKind, Trimming, Watchdog, round_trip,
+    Becomes, Buffers, Change, Choice, Flow, Live, Marking, NetworkSettings, PacketOutcome, Pause, Scene, Simulation,
+    Start, Totals, Transport, Trigger, TriggerKind, Trimming, Watchdog, round_trip,
 };
 use eastwest_engine::routing::Forwarding;
 use eastwest_engine::{PS_PER_S, Picoseconds};
@@ -28,8 +28,8 @@ const ONE_PATH: Picoseconds = 2048;
 /// The queues and cables of one fabric.
 #[pyclass(frozen)]
 pub struct PacketNetwork {
-    graph: Graph,
-    forwarding: Forwarding,
+    pub(crate) graph: Graph,
+    pub(crate) forwarding: Forwarding,
 }
 
 /// How packets are sent and switched: the attributes of `eastwest.engine.packets.PacketSettings`.
@@ -45,7 +45,7 @@ pub struct SettingsIn {
     entropies: u16,
     probe_every_s: f64,
     ack_every: u32,
-    selective_repeat: bool,
+    repeat: String,
     room: u32,
     trim: u16,
     mark_from: u32,
@@ -137,12 +137,56 @@ impl FlowsIn<'_> {
     }
 }
 
+/// A transport with its settings.
+pub(crate) enum AnyTransport {
+    Uet(UetSettings),
+    Mrc(MrcSettings),
+    Dctcp(DctcpSettings),
+    Roce(RoceSettings),
+}
+
+impl AnyTransport {
+    /// Opens a network between NICs that flows are added to.
+    pub fn open<'a>(
+        &'a self,
+        network: &'a PacketNetwork,
+        nics: &[u32],
+        settings: NetworkSettings,
+    ) -> eastwest_engine::Result<Box<dyn Live + 'a>> {
+        let PacketNetwork { graph, forwarding } = network;
+        Ok(match self {
+            Self::Uet(transport) => Box::new(Simulation::open(graph, forwarding, nics, transport, settings)?),
+            Self::Mrc(transport) => Box::new(Simulation::open(graph, forwarding, nics, transport, settings)?),
+            Self::Dctcp(transport) => Box::new(Simulation::open(graph, forwarding, nics, transport, settings)?),
+            Self::Roce(transport) => Box::new(Simulation::open(graph, forwarding, nics, transport, settings)?),
+        })
+    }
+}
+
 impl SettingsIn {
+    pub(crate) fn payload(&self) -> f64 {
+        self.payload.into()
+    }
+
+    pub(crate) fn transport(&self) -> PyResult<AnyTransport> {
+        Ok(match self.transport.as_str() {
+            "uet" => AnyTransport::Uet(UetSettings { sprayed: self.sprayed(), entropies: self.entropies }),
+            "mrc" => AnyTransport::Mrc(MrcSettings {
+                sprayed: self.sprayed(),
+                entropies: self.entropies,
+                probe_every: picoseconds(self.probe_every_s),
+            }),
+            "dctcp" => AnyTransport::Dctcp(DctcpSettings { sprayed: self.sprayed() }),
+            "rocev2" => AnyTransport::Roce(self.roce()?),
+            word => return Err(EngineError::new_err(format!("unknown transport '{word}'"))),
+        })
+    }
+
     fn framing(&self) -> Framing {
         Framing { payload: self.payload, header: self.header, control: self.control }
     }
 
-    fn network(&self) -> PyResult<NetworkSettings> {
+    pub(crate) fn network(&self) -> PyResult<NetworkSettings> {
         let trimming = if self.trim == 0 { Trimming::Off } else { Trimming::To { bytes: self.trim } };
         Ok(NetworkSettings {
             buffers: if self.pause_above > 0 {
@@ -192,7 +236,12 @@ impl SettingsIn {
     fn roce(&self) -> PyResult<RoceSettings> {
         Ok(RoceSettings {
             framing: self.framing(),
-            repeat: if self.selective_repeat { Repeat::Selective } else { Repeat::GoBackN },
+            repeat: match self.repeat.as_str() {
+                "go-back-n" => Repeat::GoBackN,
+                "selective" => Repeat::Selective,
+                "any-order" => Repeat::AnyOrder,
+                word => return Err(EngineError::new_err(format!("unknown repeat '{word}'"))),
+            },
             window: u32::MAX,
             ack_every: 1,
             timeout: picoseconds(self.timeout_s),
@@ -264,16 +313,11 @@ impl PacketNetwork {
             until,
             capturing,
         };
-        let outcome = match settings.transport.as_str() {
-            "uet" => run.with(py, &UetSettings { sprayed: settings.sprayed(), entropies: settings.entropies })?,
-            "mrc" => {
-                let probe_every = picoseconds(settings.probe_every_s);
-                let (sprayed, entropies) = (settings.sprayed(), settings.entropies);
-                run.with(py, &MrcSettings { sprayed, entropies, probe_every })?
-            }
-            "dctcp" => run.with(py, &DctcpSettings { sprayed: settings.sprayed() })?,
-            "rocev2" => run.with(py, &settings.roce()?)?,
-            word => return Err(EngineError::new_err(format!("unknown transport '{word}'"))),
+        let outcome = match settings.transport()? {
+            AnyTransport::Uet(transport) => run.with(py, &transport)?,
+            AnyTransport::Mrc(transport) => run.with(py, &transport)?,
+            AnyTransport::Dctcp(transport) => run.with(py, &transport)?,
+            AnyTransport::Roce(transport) => run.with(py, &transport)?,
         };
         let out = PyDict::new(py);
         let times = |get: fn(&eastwest_engine::packet::FlowOutcome) -> Option<Picoseconds>| {
@@ -283,24 +327,8 @@ impl PacketNetwork {
         out.set_item("start_s", times(|flow| flow.start))?;
         out.set_item("received_s", times(|flow| flow.received))?;
         out.set_item("end_s", times(|flow| flow.end))?;
-        let totals = outcome.totals;
-        for (name, count) in [
-            ("packets", totals.packets),
-            ("link_hops", totals.link_hops),
-            ("delivered", totals.delivered),
-            ("drops", totals.drops + totals.urgent_drops),
-            ("trims", totals.trims),
-            ("marks", totals.marks),
-            ("retransmits", totals.retransmits),
-            ("cnps", totals.cnps),
-            ("storms", totals.storms),
-            ("pauses", totals.pauses),
-            ("deepest_queue_bytes", totals.deepest),
-            ("events", outcome.events),
-        ] {
-            out.set_item(name, count)?;
-        }
-        out.set_item("paused_s", totals.paused as f64 / PS_PER_S)?;
+        counts(&out, &outcome.totals)?;
+        out.set_item("events", outcome.events)?;
         out.set_item("simulated_s", outcome.end as f64 / PS_PER_S)?;
         let capture = outcome.capture.map(|capture| Capture {
             records: capture.records,
@@ -311,6 +339,27 @@ impl PacketNetwork {
         out.set_item("capture", capture)?;
         Ok(out)
     }
+}
+
+/// The counts of a run, by name.
+pub(crate) fn counts(out: &Bound<'_, PyDict>, totals: &Totals) -> PyResult<()> {
+    for (name, count) in [
+        ("packets", totals.packets),
+        ("link_hops", totals.link_hops),
+        ("delivered", totals.delivered),
+        ("drops", totals.drops + totals.urgent_drops),
+        ("trims", totals.trims),
+        ("marks", totals.marks),
+        ("retransmits", totals.retransmits),
+        ("cnps", totals.cnps),
+        ("storms", totals.storms),
+        ("pauses", totals.pauses),
+        ("deepest_queue_bytes", totals.deepest),
+    ] {
+        out.set_item(name, count)?;
+    }
+    out.set_item("paused_s", totals.paused as f64 / PS_PER_S)?;
+    Ok(())
 }
 
 /// What a run needs besides its transport.

@@ -56,6 +56,9 @@ pub trait Sender {
     /// Whether every byte is known to have arrived.
     fn is_done(&self) -> bool;
 
+    /// Whether every packet has been sent at least once.
+    fn has_sent_all(&self) -> bool;
+
     /// Packets sent again so far.
     fn retransmits(&self) -> u64;
 }

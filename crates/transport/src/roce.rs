@@ -11,6 +11,10 @@ pub enum Repeat {
     GoBackN,
     /// The receiver keeps what comes early; the sender sends again what is missing.
     Selective,
+    /// The receiver places packets in any order and names no gaps, since on a lossless fabric a gap is a packet on another
+    /// path: adaptive routing as InfiniBand and Ethernet NICs that place data directly take it. What is lost is sent again
+    /// when the timer runs out.
+    AnyOrder,
 }
 
 /// What all flows of a fabric share.
@@ -92,6 +96,7 @@ impl Sender for RoceSender {
         }
         if packet.kind == Kind::Nack {
             match self.settings.repeat {
+                Repeat::AnyOrder => {}
                 Repeat::GoBackN => self.next = self.acknowledged,
                 Repeat::Selective => {
                     // what is missing below the packet that showed the gap
@@ -150,6 +155,10 @@ impl Sender for RoceSender {
 
     fn is_done(&self) -> bool {
         self.acknowledged == self.packets
+    }
+
+    fn has_sent_all(&self) -> bool {
+        self.highest == self.packets
     }
 
     fn retransmits(&self) -> u64 {
@@ -213,13 +222,13 @@ impl RoceReceiver {
             return Some(self.answer(packet, Kind::Ack));
         }
         let is_early = packet.seq > expected;
-        if !is_early || self.settings.repeat == Repeat::Selective {
+        if !is_early || self.settings.repeat != Repeat::GoBackN {
             self.ahead.mark(packet.seq);
             self.received += 1;
             self.unacknowledged += 1;
             self.ahead.advance();
         }
-        if is_early {
+        if is_early && self.settings.repeat != Repeat::AnyOrder {
             if self.complained == Some(expected) {
                 return None;
             }

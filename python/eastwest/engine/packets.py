@@ -33,7 +33,7 @@ class PacketSettings:
     scales.
 
     Sprayed transports (uet, mrc): a flow has `entropies` entropy values, a power of two; a receiver acknowledges after
-    `ack_every` bytes; mrc probes a value that it has retired every `probe_every_s`. RoCEv2: `selective_repeat` or
+    `ack_every` bytes; mrc probes a value that it has retired every `probe_every_s`. RoCEv2: `repeat` by
     go-back-N, and `dcqcn` with the paper's parameters or off.
 
     Switches: `room` is for data before each port, beyond which packets are trimmed to `trim` bytes, or dropped where
@@ -56,7 +56,7 @@ class PacketSettings:
     entropies: int = 64
     probe_every_s: float = 50e-6
     ack_every: int = 16384
-    selective_repeat: bool = False
+    repeat: Repeat = "go-back-n"
     dcqcn: Dcqcn = "off"
     room: int = 0
     trim: int = 0

@@ -18,13 +18,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::demands::places;
-use super::queue_pairs;
-use super::route::Routes;
+use super::route::{Hop, Routes};
 use super::strand::{Edge, End, Pattern, Strand, describe};
-use crate::Result;
+use super::{direct, queue_pairs};
 use crate::demand::Demands;
-use crate::program::{Carriage, Collective};
+use crate::program::{Carriage, Collective, Overheads};
 use crate::routing::Router;
+use crate::{Picoseconds, Result};
 
 /// Slices that a rank may have received and not passed on, for each channel. NCCL has NCCL_STEPS = 8 buffer slots, of
 /// which a ring's chunk takes half (its device.h).
@@ -69,6 +69,20 @@ pub struct ChunkGraph {
 }
 
 impl ChunkGraph {
+    /// Nothing to transfer yet.
+    fn new(carriage: Carriage, wire: f64, nvlink_sharp: f64) -> Self {
+        Self {
+            lanes: vec![],
+            carriage,
+            wire,
+            nvlink_sharp,
+            lane: vec![],
+            bytes: vec![],
+            after_start: vec![0],
+            after: vec![],
+        }
+    }
+
     /// Number of transfers, joins included.
     pub fn len(&self) -> usize {
         self.bytes.len()
@@ -89,11 +103,19 @@ impl ChunkGraph {
     /// # Errors
     /// [`crate::Error::Unreachable`] where no path joins its ends.
     pub fn demand(&self, router: &Router, gpu_of_rank: &[u32], lane: &Lane) -> Result<Demands> {
+        self.path(router, gpu_of_rank, lane).map(|(demand, _)| demand)
+    }
+
+    /// As [`ChunkGraph::demand`], and the latency of its path.
+    ///
+    /// # Errors
+    /// As [`ChunkGraph::demand`].
+    pub fn path(&self, router: &Router, gpu_of_rank: &[u32], lane: &Lane) -> Result<(Demands, Picoseconds)> {
         let routes = Routes { router, gpu: gpu_of_rank, nvlink_sharp: self.nvlink_sharp };
         let (mut shares, mut legs) = (Vec::new(), Vec::new());
         queue_pairs::fill(&self.carriage, lane.bytes, lane.spread, &mut shares);
         let tree = lane.tree.as_ref().map(|(members, turn)| routes.tree(members, lane.channel, *turn)).transpose()?;
-        routes.legs((lane.from, lane.to), lane.channel, tree.as_ref(), &shares, &mut legs)?;
+        let latency = routes.legs((lane.from, lane.to), lane.channel, tree.as_ref(), &shares, &mut legs)?;
         let mut entries: Vec<(u32, f64)> = legs.iter().map(|leg| (leg.resource, leg.share * self.wire)).collect();
         entries.sort_by_key(|entry| entry.0);
         entries.dedup_by(|entry, kept| {
@@ -106,7 +128,20 @@ impl ChunkGraph {
         let cap = tree.map_or(lane.cap, |tree| lane.cap.min(tree.port_rate / self.wire));
         let mut demand = Demands::default();
         demand.push(&entries, queue_pairs::active(&shares), cap, 0.0, 0);
-        Ok(demand)
+        Ok((demand, latency))
+    }
+
+    /// What a lane's hop counts as among those that the protocol adds to, seconds.
+    ///
+    /// # Errors
+    /// [`crate::Error::Graph`] where a rank is on no GPU.
+    pub fn added_s(&self, router: &Router, gpu_of_rank: &[u32], lane: &Lane, overheads: &Overheads) -> Result<f64> {
+        let routes = Routes { router, gpu: gpu_of_rank, nvlink_sharp: self.nvlink_sharp };
+        Ok(match routes.hop((lane.from, lane.to))? {
+            Hop::Half => 0.0,
+            Hop::Inside => overheads.intra_s,
+            Hop::Between => overheads.inter_s,
+        })
     }
 
     fn push(&mut self, lane: Option<u32>, bytes: f64, after: &mut Vec<u32>) {
@@ -131,16 +166,51 @@ pub fn chunks(
     group: &[u32],
     slices: u32,
 ) -> Result<ChunkGraph> {
-    let mut graph = ChunkGraph {
-        lanes: vec![],
-        carriage: collective.carriage,
-        wire: collective.overheads.wire,
-        nvlink_sharp: collective.nvlink_sharp,
-        lane: vec![],
-        bytes: vec![],
-        after_start: vec![0],
-        after: vec![],
-    };
+    lowered(router, gpu_of_rank, collective, group, |_| slices)
+}
+
+/// As [`chunks`], with slices as long as a message of the carriage (NCCL's step of its buffer), and no more than
+/// [`MOST_SLICES`] a step.
+///
+/// # Errors
+/// As [`chunks`].
+pub fn messages(router: &Router, gpu_of_rank: &[u32], collective: &Collective, group: &[u32]) -> Result<ChunkGraph> {
+    lowered(router, gpu_of_rank, collective, group, |strand| slices(strand, &collective.carriage))
+}
+
+/// A message from rank to rank, cut as [`messages`] are.
+pub fn send(from: u32, to: u32, bytes: f64, carriage: &Carriage) -> ChunkGraph {
+    let mut graph = ChunkGraph::new(*carriage, 1.0, 1.0);
+    if bytes > 0.0 {
+        let mut strand = Strand::default();
+        direct::pair(&mut strand, Edge::ranks(from, to, bytes), 1);
+        let slices = slices(&strand, carriage);
+        push_strand(&mut graph, &strand, slices, f64::INFINITY, None, &mut Vec::new());
+    }
+    graph
+}
+
+/// Most slices that a step is cut into by [`messages`].
+pub const MOST_SLICES: u32 = 64;
+
+/// Messages that the largest step of a strand takes.
+pub(super) fn slices(strand: &Strand, carriage: &Carriage) -> u32 {
+    let steps = strand.ranges().map(|(pattern, range)| {
+        let steps = if let Pattern::Ring { steps } = pattern { f64::from(steps) } else { 1.0 };
+        strand.edges[range].iter().map(|edge| edge.bytes).fold(0.0, f64::max) / steps
+    });
+    let largest = steps.fold(0.0, f64::max) / f64::from(strand.spread);
+    (largest / carriage.message_bytes).ceil().clamp(1.0, f64::from(MOST_SLICES)) as u32
+}
+
+fn lowered(
+    router: &Router,
+    gpu_of_rank: &[u32],
+    collective: &Collective,
+    group: &[u32],
+    slices: impl Fn(&Strand) -> u32,
+) -> Result<ChunkGraph> {
+    let mut graph = ChunkGraph::new(collective.carriage, collective.overheads.wire, collective.nvlink_sharp);
     let (mut phase, mut join, mut last) = (0, None, Vec::new());
     describe(collective, group, &places(router, gpu_of_rank), &mut |of, strand| {
         if of != phase {
@@ -149,7 +219,7 @@ pub fn chunks(
             graph.push(None, 0.0, &mut last);
         }
         let channel_rate = collective.overheads.channel_rate;
-        push_strand(&mut graph, strand, slices.max(1), channel_rate, join, &mut last);
+        push_strand(&mut graph, strand, slices(strand).max(1), channel_rate, join, &mut last);
         Ok(())
     })?;
     Ok(graph)

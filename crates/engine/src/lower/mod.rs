@@ -33,6 +33,7 @@
 //! `g` NICs: `C` becomes `g C`. Staged hierarchies add the last two columns, pipelined ones take the larger; a
 //! broadcast's inside is a scatter from the root and a gather, the root's GPU taking part in both.
 
+mod burden;
 mod check;
 mod chunks;
 mod demands;
@@ -50,8 +51,9 @@ mod strand;
 mod tree;
 mod uniform;
 
+pub use burden::{Burden, burden};
 pub use check::{check, check_carriage, kinds};
-pub use chunks::{ChunkGraph, Lane, WINDOW, chunks};
+pub use chunks::{ChunkGraph, Lane, WINDOW, chunks, messages, send};
 pub use demands::{Lowering, Phase, demands, stream};
 pub use losses::{Losses, losses};
 pub use strand::{End, hops};

@@ -22,10 +22,10 @@ pub(super) fn shortest(ports: &[u32], random: &mut Random, all: &[Port]) -> u32 
     turned.copied().min_by_key(|&port| all[port as usize].waiting()).unwrap_or(ports[0])
 }
 
-/// The port that a switch's hash gives a packet.
-pub(super) fn hashed(ports: &[u32], packet: &Packet, switch_seed: u64) -> u32 {
+/// The port that a switch's hash gives a packet of a queue pair.
+pub(super) fn hashed(ports: &[u32], pair: u32, packet: &Packet, switch_seed: u64) -> u32 {
     // A probe takes the way of the data that it asks for.
-    let way = u64::from(packet.flow) << 1 | u64::from(packet.kind.is_forward());
+    let way = u64::from(pair) << 1 | u64::from(packet.kind.is_forward());
     let key = way << 16 | u64::from(packet.entropy);
     ports[((u128::from(mix(key ^ switch_seed)) * ports.len() as u128) >> 64) as usize]
 }

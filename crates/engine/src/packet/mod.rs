@@ -10,6 +10,7 @@
 mod capture;
 mod changes;
 mod choice;
+mod live;
 mod nic;
 mod outcome;
 mod path;
@@ -24,6 +25,7 @@ mod wheel;
 pub use capture::{Capture, Record};
 pub use changes::{Becomes, Change};
 pub use choice::Choice;
+pub use live::{Live, Message, News};
 pub use outcome::{FlowOutcome, PacketOutcome, Totals};
 pub use path::round_trip;
 pub use run::{Scene, Simulation};

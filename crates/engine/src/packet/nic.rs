@@ -2,6 +2,7 @@
 
 use eastwest_transport::{Flags, Kind, Packet, Receiver, Sender, Transmit};
 
+use super::live::News;
 use super::port::Waiting;
 use super::run::{Event, Simulation};
 use super::settings::Transport;
@@ -17,7 +18,9 @@ const MOST_WAITING: usize = 4;
 impl<T: Transport> Simulation<'_, T> {
     pub(super) fn start(&mut self, flow: u32) {
         let given = &self.flows[flow as usize];
-        self.senders[flow as usize] = Some(Box::new(self.transport.sender(flow, given.bytes, self.settings.seed)));
+        // Transports draw entropy from the seed and the flow: of flows of one queue pair all draw alike.
+        let seed = self.settings.seed ^ u64::from(flow ^ self.routes[flow as usize].pair) << 32;
+        self.senders[flow as usize] = Some(Box::new(self.transport.sender(flow, given.bytes, seed)));
         self.receivers[flow as usize] = Some(Box::new(self.transport.receiver(given.bytes)));
         self.fates[flow as usize].start = Some(self.now);
         self.progress = self.now;
@@ -109,6 +112,9 @@ impl<T: Transport> Simulation<'_, T> {
                 Transmit::Packet(packet) => {
                     self.hosts[host as usize].ready.push_back(flow);
                     self.totals.packets += u64::from(packet.kind == Kind::Data);
+                    if self.is_open {
+                        self.tell_if_sent(flow);
+                    }
                     self.arm(flow);
                     return Some(packet);
                 }
@@ -156,6 +162,9 @@ impl<T: Transport> Simulation<'_, T> {
                 if receiver.is_done() {
                     self.fates[flow].received = Some(self.now);
                     self.pull(self.flows[flow].when_received);
+                    if self.is_open {
+                        self.news.push(News::Received(packet.flow));
+                    }
                 }
             }
             for answer in answers.into_iter().flatten() {

@@ -1,5 +1,6 @@
 //! The event loop: packets from host to host.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,6 +9,7 @@ use eastwest_transport::{Flags, Kind, Random, Sender};
 use super::capture::Capture;
 use super::changes::Change;
 use super::choice::Choice;
+use super::live::News;
 use super::outcome::{FlowOutcome, PacketOutcome, Totals};
 use super::pool::{Place, Pool};
 use super::port::{End, Port, Waiting};
@@ -72,12 +74,32 @@ impl Event {
     }
 }
 
+/// Why no more events are handled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Halt {
+    /// The time has come, no flow is left, or there is something to tell.
+    Due,
+    /// Nothing more can happen, or nothing new has come anywhere for too long.
+    Quiet,
+}
+
 /// A flow's two ends in the network, and whether its sender stands in its NIC's queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Route {
     /// Sending and receiving host.
     pub hosts: [u32; 2],
+    /// Queue pair: flows of one are hashed alike.
+    pub pair: u32,
     pub is_ready: bool,
+    /// Whether it has been told that all of it was sent.
+    pub is_told: bool,
+}
+
+impl Route {
+    /// Between two hosts, by a queue pair.
+    pub fn new(hosts: [u32; 2], pair: u32) -> Self {
+        Self { hosts, pair, is_ready: false, is_told: false }
+    }
 }
 
 /// A NIC: its ports, one a plane, and the flows that may have something to send, in turn.
@@ -105,7 +127,7 @@ pub struct Simulation<'a, T: Transport> {
     pub(super) planes: u32,
     /// Where each host is plugged in: one entry a plane.
     pub(super) plugs: Vec<Plug>,
-    pub(super) flows: &'a [Flow],
+    pub(super) flows: Cow<'a, [Flow]>,
     pub(super) routes: Vec<Route>,
     pub(super) senders: Vec<Option<Box<T::Sender>>>,
     pub(super) receivers: Vec<Option<Box<T::Receiver>>>,
@@ -116,7 +138,15 @@ pub struct Simulation<'a, T: Transport> {
     /// Ports that hear no pause until a time, after a storm.
     pub(super) deaf_until: HashMap<u32, Picoseconds>,
     pub(super) triggers: Triggers,
+    /// Flows that have not ended, and one more as long as others may be added.
     pub(super) left: usize,
+    /// Whether flows may be added, and what becomes of them is told.
+    pub(super) is_open: bool,
+    pub(super) news: Vec<News>,
+    /// Then: bytes that each port has sent, headers and answers included.
+    pub(super) sent: Vec<u64>,
+    /// Host of each NIC node.
+    pub(super) host_of: Vec<u32>,
     /// Flows that are yet to start at a time of their own.
     pub(super) to_start: usize,
     /// When something new last came to a receiver, or a flow started.
@@ -152,15 +182,26 @@ impl<'a, T: Transport> Simulation<'a, T> {
     /// [`Error::Graph`] where a flow's end is no NIC or has no switch, where NICs have different numbers of ports, or a
     /// change names no link; [`Error::Unreachable`] where no path joins a flow's ends on any plane.
     pub fn new(scene: Scene<'a>, transport: &'a T, settings: NetworkSettings) -> Result<Self> {
+        Self::with_hosts(scene, &[], transport, settings)
+    }
+
+    /// As [`Simulation::new`], with hosts besides those of its flows.
+    pub(super) fn with_hosts(
+        scene: Scene<'a>,
+        nics: &[u32],
+        transport: &'a T,
+        settings: NetworkSettings,
+    ) -> Result<Self> {
         let Scene { graph, forwarding, flows, triggers, changes } = scene;
         let mut plugging = Plugging::new(graph, forwarding);
+        nics.iter().try_for_each(|&nic| plugging.host(nic).map(|_| ()))?;
         let mut routes = Vec::with_capacity(flows.len());
-        for flow in flows {
+        for (index, flow) in (0..).zip(flows) {
             let hosts = [plugging.host(flow.from)?, plugging.host(flow.to)?];
-            if !plugging.are_joined(hosts) {
+            if !are_joined(forwarding, &plugging.plugs, plugging.planes, hosts) {
                 return Err(Error::Unreachable { from: flow.from, to: flow.to });
             }
-            routes.push(Route { hosts, is_ready: false });
+            routes.push(Route::new(hosts, index));
         }
         let Plugging { host_of, planes, plugs, .. } = plugging;
         let hosts = plugs
@@ -199,7 +240,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
             ports,
             pool: Pool::default(),
             switch_seeds,
-            flows,
+            flows: Cow::Borrowed(flows),
             routes,
             senders: flows.iter().map(|_| None).collect(),
             receivers: flows.iter().map(|_| None).collect(),
@@ -209,6 +250,10 @@ impl<'a, T: Transport> Simulation<'a, T> {
             deaf_until: HashMap::new(),
             triggers: Triggers::new(triggers, flows)?,
             left: flows.len(),
+            is_open: false,
+            news: Vec::new(),
+            sent: Vec::new(),
+            host_of,
             to_start: 0,
             progress: 0,
             wheel: Wheel::new(apart, horizon),
@@ -232,17 +277,27 @@ impl<'a, T: Transport> Simulation<'a, T> {
             }
         }
         self.expect_changes();
+        self.handle(until, stop)?;
+        self.finish()
+    }
+
+    /// Handles events until a time, until no flow is left, or until there is something to tell.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] once `stop` is set.
+    pub(super) fn handle(&mut self, until: Picoseconds, stop: &AtomicBool) -> Result<Halt> {
         loop {
-            let Some((time, word)) = self.wheel.next() else {
+            let Some(&(time, word)) = self.wheel.current().last() else {
                 if !self.wheel.turn() {
-                    break;
+                    return Ok(Halt::Quiet);
                 }
                 self.fetch();
                 continue;
             };
-            if self.left == 0 || time > until {
-                break;
+            if self.left == 0 || time > until || !self.news.is_empty() {
+                return Ok(Halt::Due);
             }
+            self.wheel.next();
             self.now = time;
             self.events += 1;
             if self.events % LISTEN_EVERY == 0 && stop.load(Ordering::Relaxed) {
@@ -254,13 +309,20 @@ impl<'a, T: Transport> Simulation<'a, T> {
                 (Event::Pause, port) => self.pause(port),
                 (Event::Resume, port) => self.resume(port),
                 (Event::Start, flow) => self.start(flow),
-                (Event::Deadline, _) if self.is_stuck() => break,
+                (Event::Deadline, _) if self.is_stuck() => return Ok(Halt::Quiet),
                 (Event::Deadline, flow) => self.deadline(flow),
                 (Event::Change, index) => self.change(index),
                 (Event::Routes, _) => self.reroute(),
                 (Event::Watchdog, port) => self.watch(port),
             }
         }
+    }
+
+    /// Checks that packets add up, and gives what became of them.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] where they do not.
+    pub(super) fn finish(mut self) -> Result<PacketOutcome> {
         // Those under way when time was up.
         for sender in self.senders.iter().flatten() {
             self.totals.retransmits += sender.retransmits();
@@ -364,6 +426,9 @@ impl<'a, T: Transport> Simulation<'a, T> {
         if let Some(capture) = &mut self.capture {
             capture.see(self.now, index, &self.pool[place]);
         }
+        if self.is_open {
+            self.sent[index as usize] += u64::from(bytes);
+        }
         if let Some(arrival) = self.ports[index as usize].transmit(self.now, place, bytes) {
             self.wheel.add(arrival, Event::Arrive.word(index));
         }
@@ -410,11 +475,12 @@ impl<'a> Plugging<'a> {
         self.plugs.extend(plugs);
         Ok(host)
     }
+}
 
-    fn are_joined(&self, hosts: [u32; 2]) -> bool {
-        let [from, to] = hosts.map(|host| &self.plugs[host as usize * self.planes..][..self.planes]);
-        from.iter().zip(to).any(|(from, to)| self.forwarding.joins(from.attachment, to.attachment))
-    }
+/// Whether a path joins two hosts on any plane.
+pub(super) fn are_joined(forwarding: &Forwarding, plugs: &[Plug], planes: usize, hosts: [u32; 2]) -> bool {
+    let [from, to] = hosts.map(|host| &plugs[host as usize * planes..][..planes]);
+    from.iter().zip(to).any(|(from, to)| forwarding.joins(from.attachment, to.attachment))
 }
 
 /// Time between events, so that a few fall into each bucket of the wheel; and within what time most are due.

@@ -5,7 +5,7 @@ use eastwest_transport::{Flags, Packet};
 use super::choice::{Choice, hashed, shortest};
 use super::pool::Place;
 use super::port::{End, Waiting};
-use super::run::{Event, Simulation};
+use super::run::{Event, Route, Simulation};
 use super::settings::{Buffers, Transport, Trimming};
 
 /// Bytes of a pause frame on the wire.
@@ -23,11 +23,13 @@ impl<T: Transport> Simulation<'_, T> {
     /// The port by which a switch sends a packet on; none where nothing leads to its receiver.
     pub(super) fn choose(&mut self, switch: u32, place: Place) -> Option<u32> {
         let mut random = self.random;
-        let chosen = match self.onward(switch, &self.pool[place]) {
+        let packet = &self.pool[place];
+        let route = &self.routes[packet.flow as usize];
+        let chosen = match self.onward(switch, route, packet) {
             Onward::Here(down) => return Some(down),
             Onward::Away([]) => return None,
             Onward::Away(ports) => match self.settings.choice {
-                Choice::Hash => return Some(hashed(ports, &self.pool[place], self.switch_seeds[switch as usize])),
+                Choice::Hash => return Some(hashed(ports, route.pair, packet, self.switch_seeds[switch as usize])),
                 Choice::Random => ports[random.below(ports.len() as u32) as usize],
                 Choice::ShortestQueue => shortest(ports, &mut random, &self.ports),
             },
@@ -39,15 +41,16 @@ impl<T: Transport> Simulation<'_, T> {
     /// The port by which a switch would send a packet on by its hash.
     pub(super) fn hashed(&self, switch: u32, place: Place) -> Option<u32> {
         let packet = &self.pool[place];
-        match self.onward(switch, packet) {
+        let route = &self.routes[packet.flow as usize];
+        match self.onward(switch, route, packet) {
             Onward::Here(down) => Some(down),
             Onward::Away([]) => None,
-            Onward::Away(ports) => Some(hashed(ports, packet, self.switch_seeds[switch as usize])),
+            Onward::Away(ports) => Some(hashed(ports, route.pair, packet, self.switch_seeds[switch as usize])),
         }
     }
 
-    fn onward(&self, switch: u32, packet: &Packet) -> Onward<'_> {
-        let host = self.routes[packet.flow as usize].hosts[usize::from(packet.kind.is_forward())];
+    fn onward(&self, switch: u32, route: &Route, packet: &Packet) -> Onward<'_> {
+        let host = route.hosts[usize::from(packet.kind.is_forward())];
         let plug = &self.plugs[(host * self.planes) as usize + self.plane(packet.entropy)];
         if self.attachment_of[switch as usize] == plug.attachment {
             return Onward::Here(plug.down);

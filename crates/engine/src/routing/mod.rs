@@ -6,6 +6,7 @@
 mod aggregation;
 mod balance;
 mod candidates;
+mod crossing;
 mod down;
 mod endpoint;
 mod ends;
@@ -23,6 +24,7 @@ mod weights;
 
 pub use aggregation::AggregationTree;
 pub use balance::Balancing;
+pub use crossing::Crossing;
 pub(crate) use down::Down;
 pub(crate) use ends::{Exit, neighbourhoods};
 pub use forwarding::{Forwarding, Plug};

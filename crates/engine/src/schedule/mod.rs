@@ -9,10 +9,13 @@
 //! that belong to the same groups in every operation.
 //! Every run checks that each resource carried the bytes that the program puts there, and no more than it can.
 
+mod by_packet;
 mod check;
 mod chunks;
 mod clock;
 mod ledger;
+mod packets;
+mod pieces;
 mod plan;
 mod recorder;
 mod run;
@@ -27,6 +30,7 @@ use crate::routing::{Balancing, Router, Topology};
 use crate::{Error, Picoseconds, Result};
 
 pub use chunks::run_chunks;
+pub use packets::{PacketNet, PacketRun, run_packets};
 
 /// How much of the network is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::by_packet::ByPacket;
 use super::clock::Clock;
 use super::ledger::{self, Ledger, ROUNDING};
 use super::plan::{Plan, Task, Turn};
@@ -30,42 +31,31 @@ pub(super) fn run(
 ) -> Result<(Outcome, Option<Timeline>)> {
     let router = Router::new(topology, options.balancing, options.per_switch_seeds, seed);
     let capacity = options.capacity(&router);
-    let mut is_awaited = vec![program.mix.until.is_empty(); program.ops.len()];
-    program.mix.until.iter().for_each(|&op| is_awaited[op as usize] = true);
-    let mut run = Run {
-        program,
-        plan,
-        lowering: Lowering::new(&router, &program.gpu),
-        fluid: Fluid::new(capacity.clone(), options.tolerance),
-        ledger: Ledger::new(capacity.len(), program.ops.len()),
-        now: 0,
-        waits: plan.waits.clone(),
-        tasks_left: (0..plan.turns.len() as u32).map(|turn| plan.tasks_of.row(turn).len() as u32).collect(),
-        turns_left: (0..plan.tasks.len() as u32).map(|task| plan.turns_of.row(task).len() as u32).collect(),
-        lowered: vec![None; plan.tasks.len()],
-        uses: plan.uses.clone(),
-        ready: (0..plan.turns.len() as u32).rev().filter(|&turn| plan.waits[turn as usize] == 0).collect(),
-        moving: vec![],
-        free: vec![],
-        clocks: plan.slowdown.iter().map(|&slowdown| Clock::new(slowdown)).collect(),
-        awaited: plan.turns.iter().filter(|turn| is_awaited[turn.op as usize]).count(),
-        is_awaited,
-        recorder: record
-            .map(|Record { every, tiers }| Recorder::new(every, tiers, router.resources(), plan.turns.len())),
-        computing: vec![0; plan.classes],
-        compute_ends: BinaryHeap::new(),
-        outcome: Outcome {
-            op_start: vec![Picoseconds::MAX; program.ops.len()],
-            op_end: vec![0; program.ops.len()],
-            op_bytes: vec![0.0; program.ops.len()],
-            ..Outcome::default()
-        },
-    };
+    let mut run = Run::new(&router, program, plan, &capacity, options.tolerance);
+    run.recorder =
+        record.map(|Record { every, tiers }| Recorder::new(every, tiers, router.resources(), plan.turns.len()));
     run.fill_background(&router)?;
     run.until_all_end(stop)?;
     run.close(&router, &capacity, options.tolerance)
 }
 
+/// As [`run`], but for what is moved by packets, over a router of the draw: its outcome has times and bytes handed over,
+/// and nothing of links yet.
+pub(super) fn run_by_packet<'a>(
+    router: &'a Router<'a>,
+    program: &'a Program,
+    plan: &'a Plan,
+    options: &RunOptions,
+    by_packet: ByPacket<'a>,
+    stop: &AtomicBool,
+) -> Result<(Outcome, ByPacket<'a>)> {
+    let mut run = Run::new(router, program, plan, &options.capacity(router), options.tolerance);
+    run.by_packet = Some(by_packet);
+    run.until_all_end(stop)?;
+    let by_packet = run.by_packet.take();
+    let outcome = run.ended()?;
+    by_packet.map(|by_packet| (outcome, by_packet)).ok_or_else(|| Error::Internal("no packets".into()))
+}
 /// A group or pair whose data moves.
 struct Moving {
     task: u32,
@@ -81,6 +71,8 @@ struct Run<'a> {
     plan: &'a Plan,
     lowering: Lowering<'a>,
     fluid: Fluid,
+    /// What moves the data, where that is not the fluid.
+    by_packet: Option<ByPacket<'a>>,
     ledger: Ledger,
     now: Picoseconds,
     /// For each turn: turns it still waits for.
@@ -113,6 +105,42 @@ struct Run<'a> {
 /// The tag of what never ends.
 const BACKGROUND: u32 = u32::MAX;
 
+impl<'a> Run<'a> {
+    fn new(router: &'a Router, program: &'a Program, plan: &'a Plan, capacity: &[f64], tolerance: f64) -> Self {
+        let mut is_awaited = vec![program.mix.until.is_empty(); program.ops.len()];
+        program.mix.until.iter().for_each(|&op| is_awaited[op as usize] = true);
+        Self {
+            program,
+            plan,
+            lowering: Lowering::new(router, &program.gpu),
+            fluid: Fluid::new(capacity.to_vec(), tolerance),
+            by_packet: None,
+            ledger: Ledger::new(capacity.len(), program.ops.len()),
+            now: 0,
+            waits: plan.waits.clone(),
+            tasks_left: (0..plan.turns.len() as u32).map(|turn| plan.tasks_of.row(turn).len() as u32).collect(),
+            turns_left: (0..plan.tasks.len() as u32).map(|task| plan.turns_of.row(task).len() as u32).collect(),
+            lowered: vec![None; plan.tasks.len()],
+            uses: plan.uses.clone(),
+            ready: (0..plan.turns.len() as u32).rev().filter(|&turn| plan.waits[turn as usize] == 0).collect(),
+            moving: vec![],
+            free: vec![],
+            clocks: plan.slowdown.iter().map(|&slowdown| Clock::new(slowdown)).collect(),
+            awaited: plan.turns.iter().filter(|turn| is_awaited[turn.op as usize]).count(),
+            is_awaited,
+            recorder: None,
+            computing: vec![0; plan.classes],
+            compute_ends: BinaryHeap::new(),
+            outcome: Outcome {
+                op_start: vec![Picoseconds::MAX; program.ops.len()],
+                op_end: vec![0; program.ops.len()],
+                op_bytes: vec![0.0; program.ops.len()],
+                ..Outcome::default()
+            },
+        }
+    }
+}
+
 impl Run<'_> {
     fn fill_background(&mut self, router: &Router) -> Result<()> {
         if let Some(background) = self.plan.background() {
@@ -142,7 +170,11 @@ impl Run<'_> {
                 return Err(Error::Interrupted);
             }
             let compute_end = self.next_compute_end().map(|(time, _)| time);
-            let Some(next) = self.fluid.next().into_iter().chain(compute_end).min() else {
+            let mut next = self.fluid.next().into_iter().chain(compute_end).min();
+            if let Some(by_packet) = &mut self.by_packet {
+                next = by_packet.advance(next, stop)?;
+            }
+            let Some(next) = next else {
                 return Ok(());
             };
             self.now = next;
@@ -154,6 +186,9 @@ impl Run<'_> {
             self.fluid.advance(next, &mut done);
             for &(index, _) in &done {
                 self.end_demand(index)?;
+            }
+            for task in self.by_packet.as_mut().map(ByPacket::ended).unwrap_or_default() {
+                self.end_moving(task);
             }
             while let Some((_, class)) = self.next_compute_end().filter(|&(time, _)| time <= next) {
                 self.clocks[class as usize].end_compute(next);
@@ -205,25 +240,56 @@ impl Run<'_> {
 
     /// All have arrived.
     fn move_data(&mut self, task: u32) -> Result<()> {
+        let Task { op, part, .. } = self.plan.tasks[task as usize];
+        if let Some(by_packet) = &mut self.by_packet {
+            let bytes = by_packet.begin(task, op, part)?;
+            self.outcome.op_bytes[op as usize] += bytes;
+            if bytes > 0.0 {
+                self.start_moving(task);
+            } else {
+                self.end_task(task);
+            }
+            return Ok(());
+        }
         let phases = self.phases(task)?;
-        let op = self.plan.tasks[task as usize].op as usize;
-        self.outcome.op_bytes[op] += phases.iter().map(|phase| phase.bytes).sum::<f64>();
+        self.outcome.op_bytes[op as usize] += phases.iter().map(|phase| phase.bytes).sum::<f64>();
         if phases.is_empty() {
             self.end_task(task);
             return Ok(());
         }
-        let disturbs = self.program.ops[op].work.disturbs();
-        for &turn in self.plan.turns_of.row(task) {
-            let class = self.plan.turns[turn as usize].class;
-            let end = self.clocks[class as usize].start_communication(self.now, disturbs);
-            self.expect(class, end);
-        }
+        self.start_moving(task);
         let index = self.free.pop().unwrap_or_else(|| {
             self.moving.push(None);
             self.moving.len() as u32 - 1
         });
         self.start_phase(index, Moving { task, phases, phase: 0, demands_left: 0, transfers: 0..0 });
         Ok(())
+    }
+
+    /// Whether a task disturbs its ranks' compute.
+    fn disturbs(&self, task: u32) -> bool {
+        self.program.ops[self.plan.tasks[task as usize].op as usize].work.disturbs()
+    }
+
+    /// The ranks of a task communicate from now on.
+    fn start_moving(&mut self, task: u32) {
+        let disturbs = self.disturbs(task);
+        for &turn in self.plan.turns_of.row(task) {
+            let class = self.plan.turns[turn as usize].class;
+            let end = self.clocks[class as usize].start_communication(self.now, disturbs);
+            self.expect(class, end);
+        }
+    }
+
+    /// All data of a task has arrived.
+    fn end_moving(&mut self, task: u32) {
+        let disturbed = self.disturbs(task);
+        for &turn in self.plan.turns_of.row(task) {
+            let class = self.plan.turns[turn as usize].class;
+            let end = self.clocks[class as usize].end_communication(self.now, disturbed);
+            self.expect(class, end);
+        }
+        self.end_task(task);
     }
 
     fn start_phase(&mut self, index: u32, mut moving: Moving) {
@@ -259,14 +325,7 @@ impl Run<'_> {
             return Ok(());
         }
         self.free.push(index);
-        let op = self.plan.tasks[moving.task as usize].op as usize;
-        let disturbed = self.program.ops[op].work.disturbs();
-        for &turn in self.plan.turns_of.row(moving.task) {
-            let class = self.plan.turns[turn as usize].class;
-            let end = self.clocks[class as usize].end_communication(self.now, disturbed);
-            self.expect(class, end);
-        }
-        self.end_task(moving.task);
+        self.end_moving(moving.task);
         Ok(())
     }
 
@@ -327,18 +386,15 @@ impl Run<'_> {
         Ok(phases)
     }
 
-    /// Checks the books and completes the outcome.
-    fn close(mut self, router: &Router, capacity: &[f64], tolerance: f64) -> Result<(Outcome, Option<Timeline>)> {
+    /// Completes the times of the outcome.
+    fn ended(&mut self) -> Result<Outcome> {
         if self.awaited > 0 {
             let waiting = self.plan.turns.iter().zip(&self.waits).find(|(_, waits)| **waits > 0);
             let op = waiting.map_or(0, |(turn, _)| turn.op);
             return Err(Error::Internal(format!("operation {op} never started")));
         }
-        for moving in self.moving.iter().flatten() {
-            self.ledger.cut(&moving.phases[moving.phase]);
-        }
         self.clocks.iter_mut().for_each(|clock| clock.catch_up(self.now));
-        let mut outcome = self.outcome;
+        let mut outcome = std::mem::take(&mut self.outcome);
         outcome.step = self.now;
         outcome.op_start.iter_mut().filter(|start| **start == Picoseconds::MAX).for_each(|start| *start = 0);
         let of_rank = |get: fn(&Clock) -> Picoseconds| -> Vec<Picoseconds> {
@@ -347,6 +403,15 @@ impl Run<'_> {
         outcome.compute = of_rank(|clock| clock.compute);
         outcome.communication = of_rank(|clock| clock.communication);
         outcome.exposed = of_rank(|clock| clock.exposed);
+        Ok(outcome)
+    }
+
+    /// Checks the books and completes the outcome.
+    fn close(mut self, router: &Router, capacity: &[f64], tolerance: f64) -> Result<(Outcome, Option<Timeline>)> {
+        let mut outcome = self.ended()?;
+        for moving in self.moving.iter().flatten() {
+            self.ledger.cut(&moving.phases[moving.phase]);
+        }
         outcome.batching_error = self.fluid.batching_error();
         outcome.rounds = self.fluid.rounds();
         // Completions are rounded to picoseconds, and batched ones may come early within the tolerance.
@@ -371,7 +436,7 @@ impl Run<'_> {
 ///
 /// # Errors
 /// [`Error::Internal`] where a demand ended before its rates had carried its bytes, or a link had more than it can carry.
-fn check_rates(fluid: &Fluid) -> Result<()> {
+pub(super) fn check_rates(fluid: &Fluid) -> Result<()> {
     let (shortfall, excess) = (fluid.shortfall(), fluid.excess());
     if shortfall > ROUNDING {
         return Err(Error::Internal(format!("a transfer ended with {shortfall:e} of its bytes not carried")));

@@ -280,6 +280,10 @@ impl<P: Paths, W: Window> Sender for SprayedSender<P, W> {
         self.first == self.packets
     }
 
+    fn has_sent_all(&self) -> bool {
+        self.first + self.records.len() as u32 == self.packets
+    }
+
     fn retransmits(&self) -> u64 {
         self.retransmits
     }
