@@ -45,6 +45,7 @@ pub struct SettingsIn {
     entropies: u16,
     probe_every_s: f64,
     ack_every: u32,
+    ack_packets: u32,
     repeat: String,
     room: u32,
     trim: u16,
@@ -243,7 +244,7 @@ impl SettingsIn {
                 word => return Err(EngineError::new_err(format!("unknown repeat '{word}'"))),
             },
             window: u32::MAX,
-            ack_every: 1,
+            ack_every: self.ack_packets,
             timeout: picoseconds(self.timeout_s),
             dcqcn: match self.dcqcn.as_str() {
                 "off" => None,

@@ -36,7 +36,8 @@ def run(
         ),
     ] = "",
     fidelity: Annotated[
-        Literal["ideal", "fluid"] | None, typer.Option(help="Override the study's fidelity.", show_default=False)
+        Literal["ideal", "fluid", "packet"] | None,
+        typer.Option(help="Override the study's fidelity.", show_default=False),
     ] = None,
 ) -> None:
     """Runs a study."""

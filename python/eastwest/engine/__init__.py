@@ -1,6 +1,8 @@
 """The one door to the Rust engine: a fabric and a step in, times and loads out. It knows no models and no money."""
 
 from eastwest.engine._native import EngineError, UnreachableError
+from eastwest.engine.by_packet import Wire, run_by_packet
+from eastwest.engine.messages import Messages
 from eastwest.engine.network import Balancing, Carriage, Fidelity, HashSeeds, Losses, Network, QpUse, Run
 from eastwest.engine.record import Record
 
@@ -11,9 +13,12 @@ __all__ = [
     "Fidelity",
     "HashSeeds",
     "Losses",
+    "Messages",
     "Network",
     "QpUse",
     "Record",
     "Run",
     "UnreachableError",
+    "Wire",
+    "run_by_packet",
 ]

@@ -33,6 +33,19 @@ class Network:
         tolerance: float,
         seeds: Sequence[int],
     ) -> dict[str, npt.NDArray[Any]]: ...
+    def run_packets(
+        self,
+        gpu: npt.NDArray[np.uint32],
+        ops: Sequence[object],
+        overlap_slowdown: float,
+        mix: object,
+        carried: object,
+        tolerance: float,
+        seeds: Sequence[int],
+        packets: PacketNetwork,
+        settings: object,
+        efficiency: npt.NDArray[np.float64],
+    ) -> dict[str, Any]: ...
     def record(
         self,
         gpu: npt.NDArray[np.uint32],

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,8 @@ import polars as pl
 
 from eastwest.engine import _native
 from eastwest.engine._native import EngineError, UnreachableError
-from eastwest.engine.program import BITS, native_mix, native_ops
+from eastwest.engine.messages import Messages
+from eastwest.engine.program import BITS, NativeOp, native_mix, native_ops
 from eastwest.engine.record import Record
 from eastwest.engine.reduction import Reduction
 from eastwest.engine.storage import Hosts
@@ -25,7 +26,7 @@ from eastwest.workload import Background, Step
 Balancing = Literal["ecmp", "wcmp", "flowlet", "spray", "adaptive", "pinned", "source"]
 QpUse = Literal["split", "round-robin"]
 HashSeeds = Literal["per-switch", "shared"]
-Fidelity = Literal["ideal", "fluid"]
+Fidelity = Literal["ideal", "fluid", "packet"]
 Floats = npt.NDArray[np.float64]
 
 
@@ -60,7 +61,7 @@ class Run:
     Times are seconds, link loads payload bytes. `compute_s`, `communication_s` and `exposed_s` have shape
     (draws, ranks); the `link_` arrays (draws, links), with `link_limiting_s` the seconds in which a link held back
     whatever would finish last; the `op_` arrays (draws, operations). `batching_error` bounds the relative error of
-    completions that were batched.
+    completions that were batched. `messages` tells of each draw what became of packets, where these were simulated.
     """
 
     step_s: Floats
@@ -75,6 +76,7 @@ class Run:
     link_limiting_s: Floats
     batching_error: Floats
     rounds: npt.NDArray[np.uint64]
+    messages: tuple[Messages, ...] = ()
 
     @cached_property
     def median_draw(self) -> int:
@@ -128,7 +130,7 @@ def _with_nodes(message: str, fabric: Fabric) -> str:
 
 
 @contextmanager
-def _named(step: Step, fabric: Fabric) -> Iterator[None]:
+def named(step: Step, fabric: Fabric) -> Iterator[None]:
     """Turns what the engine refuses into an error that calls operations and nodes by their names."""
     try:
         yield
@@ -151,11 +153,12 @@ class Network:
         is_switch = (nodes["kind"] == "switch").to_numpy()
         src, dst = (links[end].to_numpy().astype(np.uint32) for end in ("src", "dst"))
         self.fabric = fabric
+        self.is_routed = routes is not None
         self._reduction, self._hosts = Reduction.of(fabric.plan), Hosts(fabric)
         self.rate_bps: Floats = links.select(pl.col("rate_bps") * pl.col("efficiency")).to_series().to_numpy()
         given = None if routes is None else (routes.switch, routes.destination, routes.link, routes.weight)
         with _naming_nodes(fabric):
-            self._native = _native.Network(
+            self.native = _native.Network(
                 nodes["kind"].to_physical().to_numpy().astype(np.uint8),
                 addresses(fabric),
                 src,
@@ -172,7 +175,15 @@ class Network:
         Raises:
             EngineError: its senders draw paths, which no table can say.
         """
-        return Routes(*self._native.routes(carriage))
+        return Routes(*self.native.routes(carriage))
+
+    def operations(self, step: Step, gpu_of_rank: npt.NDArray[np.uint32]) -> list[NativeOp]:
+        """A step's operations as the native engine takes them, on this fabric.
+
+        Raises:
+            ValueError: as `native_ops`.
+        """
+        return native_ops(step, self._reduction, self._hosts, gpu_of_rank)
 
     def run(
         self,
@@ -187,6 +198,8 @@ class Network:
     ) -> Run:
         """Runs `step` once for each seed, with rank i on GPU node `gpu_of_rank[i]`, beside `background` traffic.
 
+        By packets it runs elsewhere: see `run_by_packet`.
+
         `tolerance` is the part of the remaining time within which `fluid` batches completions (0: exact).
 
         Raises:
@@ -196,10 +209,10 @@ class Network:
         """
         if len(gpu_of_rank) != step.ranks:
             raise EngineError(f"the step has {step.ranks} ranks but {len(gpu_of_rank)} GPUs are given")
-        with _named(step, self.fabric):
-            arrays = self._native.run(
+        with named(step, self.fabric):
+            arrays: dict[str, Any] = self.native.run(
                 np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
-                native_ops(step, self._reduction, self._hosts, gpu_of_rank),
+                self.operations(step, gpu_of_rank),
                 step.overlap_slowdown,
                 native_mix(step, background),
                 carriage,
@@ -229,10 +242,10 @@ class Network:
         tiers = self.fabric.links["tier"]
         names = tiers.unique(maintain_order=True).to_list()
         number = {name: index for index, name in enumerate(names)}
-        with _named(step, self.fabric):
-            arrays = self._native.record(
+        with named(step, self.fabric):
+            arrays = self.native.record(
                 np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
-                native_ops(step, self._reduction, self._hosts, gpu_of_rank),
+                self.operations(step, gpu_of_rank),
                 step.overlap_slowdown,
                 native_mix(step, background),
                 carriage,
@@ -258,9 +271,9 @@ class Network:
             EngineError: as `run`.
         """
         try:
-            found = self._native.losses(
+            found = self.native.losses(
                 np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
-                native_ops(step, self._reduction, self._hosts, gpu_of_rank),
+                self.operations(step, gpu_of_rank),
                 native_mix(step, None),
                 carriage,
                 np.ascontiguousarray(is_down, dtype=np.bool_),
@@ -287,7 +300,7 @@ class Network:
             raise EngineError(f"{len(from_gpu)} senders cannot be paired with {len(to_gpu)} receivers")
         sender, receiver = (np.ascontiguousarray(nodes, dtype=np.uint32) for nodes in (from_gpu, to_gpu))
         try:
-            rates: Floats = self._native.max_min(sender, receiver, carriage, seed) * BITS
+            rates: Floats = self.native.max_min(sender, receiver, carriage, seed) * BITS
         except UnreachableError as error:
             raise UnreachableError(_with_nodes(str(error), self.fabric)) from None
         except EngineError as error:

@@ -18,6 +18,7 @@ from eastwest.workload.flows import Flows
 
 Transport = Literal["uet", "mrc", "rocev2", "dctcp"]
 Dcqcn = Literal["off", "paper"]
+Repeat = Literal["go-back-n", "selective", "any-order"]
 Becomes = Literal["down", "up", "rate", "erring"]
 Choice = Literal["hash", "random", "shortest-queue"]
 PS_PER_S = 1e12
@@ -33,8 +34,10 @@ class PacketSettings:
     scales.
 
     Sprayed transports (uet, mrc): a flow has `entropies` entropy values, a power of two; a receiver acknowledges after
-    `ack_every` bytes; mrc probes a value that it has retired every `probe_every_s`. RoCEv2: `repeat` by
-    go-back-N, and `dcqcn` with the paper's parameters or off.
+    `ack_every` bytes; mrc probes a value that it has retired every `probe_every_s`. RoCEv2: a receiver acknowledges
+    after `ack_packets`; what is missed is sent again from there on (`repeat` is go-back-n), one by one (selective), or,
+    where packets take several paths and none is lost, only after a timeout (any-order); `dcqcn` has the paper's
+    parameters or is off.
 
     Switches: `room` is for data before each port, beyond which packets are trimmed to `trim` bytes, or dropped where
     that is 0. Marks are set from `mark_from` bytes on, with probability that grows to `mark_most` at `mark_to`, and
@@ -56,6 +59,7 @@ class PacketSettings:
     entropies: int = 64
     probe_every_s: float = 50e-6
     ack_every: int = 16384
+    ack_packets: int = 1
     repeat: Repeat = "go-back-n"
     dcqcn: Dcqcn = "off"
     room: int = 0
@@ -146,8 +150,8 @@ class NativeFlows:
 class PacketNetwork:
     """A fabric's NICs, queues and cables inside the engine; build it once, run many flows on it."""
 
-    def __init__(self, fabric: Fabric) -> None:
-        """Reads the fabric's tables into the engine.
+    def __init__(self, fabric: Fabric, rate_bps: Floats | None = None) -> None:
+        """Reads the fabric's tables into the engine; `rate_bps` are other rates of its links on the wire.
 
         Raises:
             EngineError: the tables contradict each other.
@@ -156,11 +160,12 @@ class PacketNetwork:
         kind = nodes["kind"].to_physical().to_numpy().astype(np.uint8)
         self.fabric = fabric
         self.hosts: npt.NDArray[np.uint32] = np.flatnonzero((nodes["kind"] == "nic").to_numpy()).astype(np.uint32)
-        self._native = _native.PacketNetwork(
+        self.rate_bps: Floats = links["rate_bps"].to_numpy().astype(np.float64) if rate_bps is None else rate_bps
+        self.native = _native.PacketNetwork(
             kind,
             links["src"].to_numpy().astype(np.uint32),
             links["dst"].to_numpy().astype(np.uint32),
-            links["rate_bps"].to_numpy().astype(np.float64) / BITS,
+            self.rate_bps / BITS,
             links["latency_s"].to_numpy().astype(np.float64),
         )
 
@@ -171,7 +176,7 @@ class PacketNetwork:
             EngineError: a flow's ends are no hosts, or no path joins them.
         """
         given = self._native_flows(flows)
-        return self._native.round_trip_s(given.from_node, given.to_node, there, back)
+        return self.native.round_trip_s(given.from_node, given.to_node, there, back)
 
     def run(
         self,
@@ -188,7 +193,7 @@ class PacketNetwork:
             KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
         """
         given = self._native_flows(flows)
-        return PacketRun(**self._native.run(given, settings, list(changes), until_s, capturing))
+        return PacketRun(**self.native.run(given, settings, list(changes), until_s, capturing))
 
     def _native_flows(self, flows: Flows) -> NativeFlows:
         ends = np.concatenate([flows.source, flows.destination])

@@ -20,6 +20,11 @@ FIDELITIES = {
         "control do; hashing of flows onto links is drawn from seeds.",
         "queues, packet loss and retransmission, PFC pauses, and the time that congestion control needs to settle",
     ),
+    "packet": (
+        "Every packet between servers goes through NICs, queues and cables, with the transport's windows, marks and "
+        "repeats; inside servers transfers share NVLink and PCIe as in fluid.",
+        "packets inside servers, other traffic, and what firmware does beyond the published transports",
+    ),
 }
 """Of each fidelity: what it computes, and what it leaves out."""
 

@@ -140,7 +140,8 @@ def _below(result: StudyResult) -> Iterator[Table | Text]:
     )
     draws = max((row.draws for row in result.rows), default=1)
     if draws > 1:
-        yield Text(f"Times are the median of {draws} draws of the ECMP hash; p95 is told where it differs.", "dim")
+        what = "hashes and paths" if any(row.packets for row in result.rows) else "the ECMP hash"
+        yield Text(f"Times are the median of {draws} draws of {what}; p95 is told where it differs.", "dim")
     for warning in result.warnings:
         yield _item("!", warning, "yellow")
     for note in result.notes:

@@ -1,7 +1,7 @@
 """Flows on a network, packet by packet: from the files of other simulators to times and counts."""
 
+from eastwest.engine.defaults import settings_for
 from eastwest.simulation.capture import capturing, write_pcap
-from eastwest.simulation.defaults import settings_for
 from eastwest.simulation.events import changes
 from eastwest.simulation.inputs import read_flows, read_topology, study_network
 from eastwest.simulation.result import SimulationResult, simulate

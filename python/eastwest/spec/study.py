@@ -90,7 +90,7 @@ class Study(Settings):
     catalog: str | None = None
     """File beside this one with catalogue entries of your own."""
     fidelity: Fidelity = "fluid"
-    """fluid: rates shared on every link; ideal: the bound with an infinite fabric."""
+    """fluid: rates shared on every link; ideal: the bound with an infinite fabric; packet: every packet simulated."""
     clusters: Annotated[dict[Name, Cluster], Field(min_length=1)]
     """Clusters by name."""
     fabrics: Annotated[dict[Name, Fabric], Field(min_length=1)]
@@ -113,6 +113,11 @@ class Study(Settings):
     def catalog_entries(self) -> Catalog:
         """The bundled catalogue with the study's own entries."""
         return self._catalog
+
+    @property
+    def states_seeds(self) -> bool:
+        """Whether the file says how many seeds are drawn."""
+        return "seeds" in (self._source.document.data or {})
 
     @property
     def file(self) -> Path:

@@ -163,6 +163,11 @@ def _fabric_why(network: Network, run: Run, carriage: Carriage, tier: str, link:
     reasons = []
     if carriage.balancing in CHOOSERS and here >= COLLISION * mean and here >= 2:
         reasons.append(f"{CHOOSERS[carriage.balancing]} {here:.0f} flows on one link, the tier's mean is {mean:.3g}")
+    if run.messages:
+        carried = run.link_bytes[run.median_draw]
+        uneven = float(carried[link]) / float(carried[tiers == tier].mean())
+        if uneven >= COLLISION:
+            reasons.append(f"this link carried {uneven:.3g} times the tier's mean")
     ends = tier.split("-")
     below = next(name for name in _BELOW if name in ends)
     ratio = _oversubscription(network, below)

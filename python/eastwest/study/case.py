@@ -68,6 +68,7 @@ def row(case: Case, network: Network, step: Step, carriage: Carriage, run: Run, 
         cost=cost.of_idleness(step.ranks, idle_share, gpu_hour.amount, gpu_hour.currency),
         draws=len(run.step_s),
         batching_error=_bounded(float(run.batching_error.max())),
+        packets=run.messages[run.median_draw] if run.messages else None,
     )
 
 

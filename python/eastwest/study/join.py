@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from eastwest.errors import InputError
 from eastwest.spec import Study
-from eastwest.study import case, fabrics, failures, mixes, notes, selection, timeline, tuning, workloads
+from eastwest.study import case, fabrics, failures, mixes, notes, packets, selection, timeline, tuning, workloads
 from eastwest.study.case import Case, Price
 from eastwest.study.result import FabricFacts, JobRow, Row, Stopped, StudyResult
 from eastwest.study.runs import CutOffError, Runs
@@ -47,6 +48,7 @@ def run(
     began = time.perf_counter()
     (chosen, mixtures), runs = selection.chosen(study, where), Runs() if work is None else Runs(work)
     workloads.check_storage(chosen, mixtures)
+    _check_packets(study, chosen, mixtures, is_timed=is_timed)
     rows: list[Row] = []
     remarks: list[notes.Remark] = []
     timelines: list[Timeline] = []
@@ -82,13 +84,14 @@ def run(
         rows=tuple(rows),
         fabrics=tuple(_facts(study, *pair, runs, is_drawn=len(pairs) <= MOST_DRAWN) for pair in pairs),
         warnings=tuple(dict.fromkeys(cautions)),
-        seeds=tuple(range(max(each.study.seeds for each in cases))),
+        seeds=tuple(range(max(_draws(each.study) for each in cases))),
         wall_s=time.perf_counter() - began,
         engine_s=runs.engine_s,
         notes=(
             *notes.sentences(study, rows, remarks, runs.sizes),
             *notes.choices([*rows, *jobs], study),
             *failures.sentences(rows),
+            *packets.sentences(rows),
         ),
         sources=notes.sources(study),
         tolerance=max(each.study.tolerance for each in cases),
@@ -97,6 +100,30 @@ def run(
         jobs=tuple(jobs),
         timelines=tuple(timelines),
     )
+
+
+def _draws(study: Study) -> int:
+    return packets.draws(study) if study.fidelity == "packet" else study.seeds
+
+
+def _check_packets(study: Study, chosen: Sequence[Combination], mixtures: Sequence[Mixture], *, is_timed: bool) -> None:
+    """Whether what is chosen can be run packet by packet, where that is asked.
+
+    Raises:
+        StudyError: a fabric, or a mix, cannot; names the line.
+        InputError: timelines are asked for.
+    """
+    if study.fidelity != "packet":
+        return
+    if is_timed:
+        raise InputError(f"{study.file}: runs by packets keep no timeline: leave it out, or take --fidelity fluid")
+    for each in mixtures:
+        at = ("mixes", each.mix)
+        raise study.error_at(
+            at, f"mix {each.mix!r} cannot be run by packets: choose workloads alone with --where, or fluid"
+        )
+    for fabric in dict.fromkeys(each.fabric for each in chosen):
+        packets.check(study, fabric)
 
 
 def _case(each: Combination, runs: Runs) -> tuple[Row, notes.Remark, Callable[[], Timeline]]:

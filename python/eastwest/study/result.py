@@ -6,6 +6,7 @@ come about (the study's join fills them), or how they are shown to people (`repo
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eastwest.engine import Messages
 from eastwest.spec.parameters import Parameter
 from eastwest.study.timeline import Timeline
 from eastwest.workload import Algorithm, Protocol
@@ -90,7 +92,7 @@ class Row:
     nothing, as for very uneven transfers. `failures` says what has failed in the fabric, and `slowdown` the step over
     that before; None where nothing has failed. `outage` is what comes before routes have been recomputed; None where
     nothing is down, or where there are too many connections to follow each. `choices` are those that the study left to
-    NCCL.
+    NCCL. `packets` tells of messages and packets in the median draw, where every packet was simulated.
     """
 
     fabric: str
@@ -121,6 +123,7 @@ class Row:
     slowdown: float | None = None
     outage: Outage | None = None
     choices: tuple[Chosen, ...] = ()
+    packets: Messages | None = None
 
 
 @dataclass(frozen=True)
@@ -239,7 +242,16 @@ def to_json(result: StudyResult) -> dict[str, Any]:
 
 
 def _row(row: Row | Stopped | JobRow) -> dict[str, Any]:
-    return {**asdict(row), "parameters": _values(row.parameters)}
+    values = {**asdict(row), "parameters": _values(row.parameters)}
+    if isinstance(row, Row) and row.packets is not None:
+        values["packets"] = _packets(row.packets)
+    return values
+
+
+def _packets(found: Messages) -> dict[str, Any]:
+    """Times are null where there was no message."""
+    values = {**asdict(found), "tail": found.tail}
+    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in values.items()}
 
 
 def _values(parameters: tuple[Parameter, ...]) -> dict[str, Any]:
@@ -285,6 +297,10 @@ def _flat(study: str, row: Row, words: set[str]) -> dict[str, Any]:
     values |= {f"outage_{key}": value for key, value in (values.pop("outage") or {}).items()}
     swept = {each.name: each.text if each.name in words else each.value for each in row.parameters}
     values = case | swept | values
+    packets = values.pop("packets")
+    values |= (
+        {} if row.packets is None or packets is None else {f"packets_{k}": v for k, v in _packets(row.packets).items()}
+    )
     bottleneck, tiers, cost = values.pop("bottleneck"), values.pop("tiers"), values.pop("cost")
     values |= {f"bottleneck_{key}": value for key, value in bottleneck.items()} | cost
     for load in tiers:

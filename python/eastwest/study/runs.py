@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from eastwest import spec
-from eastwest.engine import Carriage, EngineError, Fidelity, Network, Record, Run, UnreachableError
+from eastwest.engine import Carriage, EngineError, Fidelity, Network, Record, Run, UnreachableError, run_by_packet
 from eastwest.fabric import place, summary
 from eastwest.spec import Placement, Study, StudyError
-from eastwest.study import fabrics, tuning, workloads
+from eastwest.study import fabrics, packets, tuning, workloads
 from eastwest.study.sketch import sketch
 from eastwest.study.timeline import Timeline, timeline
 from eastwest.workload import Background, Step
@@ -186,6 +186,16 @@ class Runs:
         draws = range(study.seeds) if carriage.is_drawn and fidelity == "fluid" else (0,)
         began = time.perf_counter()
         try:
+            if fidelity == "packet":
+                return run_by_packet(
+                    network,
+                    step,
+                    gpus,
+                    carriage,
+                    packets.wire(network, carriage),
+                    seeds=range(packets.draws(study)),
+                    tolerance=study.tolerance,
+                )
             return network.run(
                 step,
                 gpus,

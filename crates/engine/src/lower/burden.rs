@@ -17,11 +17,11 @@ pub struct Burden {
     pub packet_hops: f64,
 }
 
-/// Adds up a program's pieces. `packet_hops` gives those of so many bytes over a crossing.
+/// Adds up a program's pieces, but for storage. `packet_hops` gives those of so many bytes over a crossing.
 ///
 /// # Errors
 /// As lowering.
-pub fn burden(router: &Router, program: &Program, packet_hops: &dyn Fn(&Crossing, f64) -> f64) -> Result<Burden> {
+pub fn burden(router: &Router, program: &Program, packet_hops: &mut dyn FnMut(&Crossing, f64) -> f64) -> Result<Burden> {
     let mut found = Burden::default();
     let mut add = |strand: &Strand, carriage: &Carriage, wire: f64| -> Result<()> {
         let slices = f64::from(slices(strand, carriage));
@@ -40,7 +40,7 @@ pub fn burden(router: &Router, program: &Program, packet_hops: &dyn Fn(&Crossing
     let place = places(router, &program.gpu);
     for op in &program.ops {
         match &op.work {
-            Work::Compute { .. } => {}
+            Work::Compute { .. } | Work::Storage { .. } => {}
             Work::Collective { groups, collective } => {
                 let wire = collective.overheads.wire;
                 let mut one = |_, strand: &Strand| add(strand, &collective.carriage, wire);

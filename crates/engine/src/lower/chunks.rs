@@ -191,16 +191,25 @@ pub fn send(from: u32, to: u32, bytes: f64, carriage: &Carriage) -> ChunkGraph {
 }
 
 /// Most slices that a step is cut into by [`messages`].
-pub const MOST_SLICES: u32 = 64;
+pub const MOST_SLICES: u32 = 256;
 
-/// Messages that the largest step of a strand takes.
+/// Most slices that fill a pipeline, and the least bytes of one: NCCL shortens the chunks of trees alike. Shorter ones would
+/// not fill a path of 400 Gb/s, since a rank holds [`WINDOW`] of them.
+const PIPELINE: (f64, f64) = (256.0, 65536.0);
+
+/// Slices of each step of a strand: messages that the largest takes, or more where data is passed on within a step.
 pub(super) fn slices(strand: &Strand, carriage: &Carriage) -> u32 {
-    let steps = strand.ranges().map(|(pattern, range)| {
+    let (mut largest, mut smallest) = (0.0f64, f64::INFINITY);
+    for (pattern, range) in strand.ranges() {
         let steps = if let Pattern::Ring { steps } = pattern { f64::from(steps) } else { 1.0 };
-        strand.edges[range].iter().map(|edge| edge.bytes).fold(0.0, f64::max) / steps
-    });
-    let largest = steps.fold(0.0, f64::max) / f64::from(strand.spread);
-    (largest / carriage.message_bytes).ceil().clamp(1.0, f64::from(MOST_SLICES)) as u32
+        let bytes = strand.edges[range].iter().map(|edge| edge.bytes).fold(0.0, f64::max);
+        let of_step = bytes / steps / f64::from(strand.spread);
+        (largest, smallest) = (largest.max(of_step), smallest.min(of_step));
+    }
+    let is_pipelined = strand.stages.len() > 1 || strand.stages.iter().any(|stage| stage.pattern == Pattern::Relay);
+    let (fill, least) = PIPELINE;
+    let filled = if is_pipelined { (smallest / least).min(fill) } else { 1.0 };
+    (largest / carriage.message_bytes).max(filled).ceil().clamp(1.0, f64::from(MOST_SLICES)) as u32
 }
 
 fn lowered(

@@ -89,7 +89,7 @@ impl<'a> ByPacket<'a> {
     pub fn begin(&mut self, task: u32, op: u32, part: u32) -> Result<f64> {
         let (router, gpu) = (self.router, &self.program.gpu);
         let (graph, overheads) = match &self.program.ops[op as usize].work {
-            Work::Compute { .. } => return Ok(0.0),
+            Work::Compute { .. } | Work::Storage { .. } => return Ok(0.0),
             Work::Collective { groups, collective } => {
                 (lower::messages(router, gpu, collective, &groups[part as usize])?, collective.overheads)
             }

@@ -30,7 +30,7 @@ use crate::routing::{Balancing, Router, Topology};
 use crate::{Error, Picoseconds, Result};
 
 pub use chunks::run_chunks;
-pub use packets::{PacketNet, PacketRun, run_packets};
+pub use packets::{Open, PacketNet, PacketRun, run_packets};
 
 /// How much of the network is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

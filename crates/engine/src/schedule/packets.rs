@@ -1,5 +1,6 @@
 //! Runs a program with every packet between servers simulated: one run for each seed, and what packets tell of it.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
@@ -9,13 +10,16 @@ use super::by_packet::{ByPacket, check_burden};
 use super::plan::Plan;
 use super::run::run_by_packet;
 use crate::fluid::Fluid;
-use crate::graph::{Graph, NodeKind};
+use crate::graph::Graph;
 use crate::lower;
 use crate::outcome::Outcome;
 use crate::packet::{Live, NetworkSettings, PacketOutcome};
-use crate::program::Program;
+use crate::program::{Op, Program, Work};
 use crate::routing::{Crossing, Forwarding, Router, Topology};
 use crate::{Error, Result};
+
+/// Opens a network of packets between NICs, with settings.
+pub type Open<'a> = dyn Fn(&[u32], NetworkSettings) -> Result<Box<dyn Live + 'a>> + Sync + 'a;
 
 /// A network as packets see it: the nodes and links of the topology, at the rates of the wire.
 #[derive(Clone, Copy)]
@@ -29,7 +33,7 @@ pub struct PacketNet<'a> {
     /// Payload in a byte on the wire, of each link.
     pub efficiency: &'a [f64],
     /// Opens the network between NICs, with settings.
-    pub open: &'a (dyn Fn(&[u32], NetworkSettings) -> Result<Box<dyn Live + 'a>> + Sync),
+    pub open: &'a Open<'a>,
     /// How switches treat packets; each run draws with a seed of its own.
     pub settings: NetworkSettings,
 }
@@ -47,7 +51,7 @@ pub struct PacketRun {
 /// Runs a program by packets, once for each seed, in parallel.
 ///
 /// # Errors
-/// As [`super::run_seeds`]; [`Error::Program`] also for background traffic, for more packets than end in reasonable time,
+/// As [`super::run_seeds`]; [`Error::Program`] also for background traffic and storage, for more packets than end in reasonable time,
 /// and for what packets cannot do.
 pub fn run_packets(
     topology: &Topology,
@@ -60,16 +64,22 @@ pub fn run_packets(
     if !program.mix.background.is_empty() {
         return Err(Error::Program("background traffic is not run by packets".into()));
     }
+    let is_storage = |op: &Op| matches!(op.work, Work::Storage { .. });
+    if let Some(op) = program.ops.iter().position(is_storage) {
+        return Err(Error::Program(format!("operation {op}: what storage reads and writes is not run by packets")));
+    }
     if [net.graph.links(), net.efficiency.len()] != [topology.graph().links(); 2] {
         return Err(Error::Graph("the networks of packets and of paths have not as many links".into()));
     }
     let plan = Plan::in_full(topology, program, options)?;
     let router = Router::new(topology, options.balancing, options.per_switch_seeds, 0);
-    check_burden(lower::burden(&router, program, &|crossing, bytes| packet_hops(net, crossing, bytes))?)?;
-    let graph = topology.graph();
-    let nodes = 0..graph.nodes() as u32;
-    let is_plugged = |&nic: &u32| net.forwarding.plugs(net.graph, nic).is_ok_and(|plugs| !plugs.is_empty());
-    let nics: Vec<u32> = nodes.filter(|&node| graph.kind[node as usize] == NodeKind::Nic).filter(is_plugged).collect();
+    let mut nics = BTreeSet::new();
+    let burden = lower::burden(&router, program, &mut |crossing, bytes| {
+        nics.extend(crossing.nics);
+        packet_hops(net, crossing, bytes)
+    })?;
+    check_burden(burden)?;
+    let nics: Vec<u32> = nics.into_iter().collect();
     let one = |&seed: &u64| {
         let live = (net.open)(&nics, NetworkSettings { seed, ..net.settings })?;
         let fluid = Fluid::new(options.capacity(&router), options.tolerance);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,44 +35,65 @@ ROCE_TIMEOUT_S = 4.096e-6 * 2**14
 """Local ACK timeout of 14, the usual default of RDMA connections."""
 
 
+@dataclass(frozen=True)
+class Framing:
+    """Bytes of a full packet's payload, of what stands around it on the wire, and of an answer."""
+
+    payload: int
+    header: int
+    control: int
+
+
+FRAMINGS: dict[Transport, Framing] = {
+    "uet": Framing(UET_PAYLOAD, UET_HEADER, UET_CONTROL),
+    "mrc": Framing(UET_PAYLOAD, UET_HEADER, UET_CONTROL),
+    "rocev2": Framing(ROCE_PAYLOAD, ROCE_HEADER, ROCE_CONTROL),
+}
+
+
 def settings_for(
-    transport: Transport, network: PacketNetwork, flows: Flows, choice: Choice = "hash", seed: int = 0
+    transport: Transport,
+    network: PacketNetwork,
+    flows: Flows,
+    choice: Choice = "hash",
+    seed: int = 0,
+    framing: Framing | None = None,
 ) -> PacketSettings:
-    """Settings for flows on a network.
+    """Settings for flows on a network, with the transport's own framing where none is given; DCTCP always has its own.
 
     Ultra Ethernet and MRC: room of one bandwidth-delay product before each port, trimming, marks from 0.2 to 0.8 of it.
     RoCEv2: lossless by pauses, no marks. DCTCP: four bandwidth-delay products of room, marks above a seventh of one.
     """
     links = network.fabric.links
-    from_hosts = np.isin(links["src"].to_numpy(), network.hosts)
-    ports = len(links.filter(from_hosts)) / max(len(network.hosts), 1)  # one a plane
-    rate = float(links["rate_bps"].to_numpy()[from_hosts].max(initial=0.0)) / BITS * ports
+    from_hosts = np.isin(links["src"].to_numpy(), network.hosts) & (links["cable"].to_numpy() >= 0)
+    ports = int(np.bincount(links["src"].to_numpy()[from_hosts], minlength=1).max())  # one a plane
+    rate = float(network.rate_bps[from_hosts].max(initial=0.0)) / BITS * ports
+    if transport == "dctcp":
+        return _dctcp(network, flows, rate, choice, seed)
+    sizes = framing or FRAMINGS[transport]
+    full = sizes.payload + sizes.header
+    base_rtt_s = network.round_trip_s(flows, full, sizes.control)
     if transport == "rocev2":
-        full = ROCE_PAYLOAD + ROCE_HEADER
         return PacketSettings(
             transport,
-            ROCE_PAYLOAD,
-            ROCE_HEADER,
-            ROCE_CONTROL,
+            sizes.payload,
+            sizes.header,
+            sizes.control,
             rate,
-            network.round_trip_s(flows, full, ROCE_CONTROL),
+            base_rtt_s,
             ROCE_TIMEOUT_S,
             pause_above=PAUSE_ABOVE * full,
             pause_at=PAUSE_AT * full,
             choice=choice,
             seed=seed,
         )
-    if transport == "dctcp":
-        return _dctcp(network, flows, rate, choice, seed)
-    full = UET_PAYLOAD + UET_HEADER
-    base_rtt_s = network.round_trip_s(flows, full, UET_CONTROL)
     packets = math.ceil(base_rtt_s * rate / full)  # the bandwidth-delay product
     room = packets * full
     return PacketSettings(
         transport,
-        UET_PAYLOAD,
-        UET_HEADER,
-        UET_CONTROL,
+        sizes.payload,
+        sizes.header,
+        sizes.control,
         rate,
         base_rtt_s,
         # enough for a queue at each of six hops, both ways, and 15 us

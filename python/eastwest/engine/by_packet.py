@@ -1,0 +1,123 @@
+"""A step run with every packet between servers simulated; inside servers NVLink and PCIe stay fluid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from eastwest.engine._native import EngineError
+from eastwest.engine.defaults import FRAMINGS, Framing, settings_for
+from eastwest.engine.messages import Messages
+from eastwest.engine.network import Carriage, Floats, Network, Run, named
+from eastwest.engine.packets import Choice, PacketNetwork, PacketSettings, Repeat, Transport
+from eastwest.engine.program import native_mix
+from eastwest.fabric import Fabric
+from eastwest.workload import Step
+from eastwest.workload.flows import Flows, flows
+
+ACK_PACKETS = 4
+"""Packets after which RoCEv2 receivers acknowledge here: 16 KiB, as Ultra Ethernet's do. InfiniBand's rules leave it to
+the receiver; one for each packet would take 2 % of the way back."""
+
+
+@dataclass(frozen=True)
+class Wire:
+    """How NICs and switches treat packets: the transport, how switches choose a port, and what is done about gaps."""
+
+    transport: Transport
+    choice: Choice
+    repeat: Repeat = "go-back-n"
+    entropies: int | None = None
+
+
+def run_by_packet(
+    network: Network,
+    step: Step,
+    gpu_of_rank: npt.NDArray[np.uint32],
+    carriage: Carriage,
+    wire: Wire,
+    *,
+    seeds: Sequence[int] = (0,),
+    tolerance: float = 0.01,
+) -> Run:
+    """Runs `step` once for each seed, as `Network.run` does, packet by packet.
+
+    Links carry all that crosses them, repeats and answers too; the busiest is named as the one that limits, for as long
+    as it was busy; flows on links are not counted.
+
+    Raises:
+        UnreachableError: two ranks that must talk have no path; an `EngineError`, as any other below.
+        EngineError: the step cannot be carried out, or not by packets, or takes too many.
+        KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
+    """
+    if len(gpu_of_rank) != step.ranks:
+        raise EngineError(f"the step has {step.ranks} ranks but {len(gpu_of_rank)} GPUs are given")
+    fabric = network.fabric
+    efficiency = fabric.links["efficiency"].to_numpy().astype(np.float64)
+    with named(step, fabric):
+        packets = PacketNetwork(fabric, _rates(fabric))
+        arrays = network.native.run_packets(
+            np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
+            network.operations(step, gpu_of_rank),
+            step.overlap_slowdown,
+            native_mix(step, None),
+            carriage,
+            tolerance,
+            list(seeds),
+            packets.native,
+            _settings(packets, wire),
+            efficiency,
+        )
+    took, counts = arrays.pop("transfer_s"), arrays.pop("packets")
+    return Run(**arrays, messages=tuple(Messages.of(*each) for each in zip(took, counts, strict=True)))
+
+
+def _settings(packets: PacketNetwork, wire: Wire) -> PacketSettings:
+    """Settings whose full packet has the payload and the efficiency of the fabric's link layer."""
+    plan = packets.fabric.plan["link_layer"]
+    payload = int(plan["mtu_bytes"])
+    header = round(payload / float(plan["efficiency"])) - payload
+    framing = Framing(payload, header, FRAMINGS[wire.transport].control)
+    settings = settings_for(wire.transport, packets, _from_first(packets), wire.choice, framing=framing)
+    entropies = wire.entropies or settings.entropies
+    return replace(settings, repeat=wire.repeat, entropies=entropies, ack_packets=ACK_PACKETS)
+
+
+def _from_first(packets: PacketNetwork) -> Flows:
+    """Flows from the first host to all that it reaches: what the longest round trip is taken from."""
+    return _to([other for other in range(1, len(packets.hosts)) if _reaches(packets, other)])
+
+
+def _reaches(packets: PacketNetwork, other: int) -> bool:
+    try:
+        packets.round_trip_s(_to([other]), 1, 1)
+    except EngineError:
+        return False
+    return True
+
+
+def _to(hosts: Sequence[int]) -> Flows:
+    return flows([0] * len(hosts), hosts, 1)
+
+
+def _rates(fabric: Fabric) -> Floats:
+    """Rates of links on the wire, bit/s: a NIC's ports are as fast as its PCIe lets them."""
+    links = fabric.links
+    payload = pl.col("rate_bps") * pl.col("efficiency")
+    pcie = links.filter(pl.col("tier") == "pcie-nic").group_by("dst").agg(payload.sum().alias("pcie_bps"))
+    is_nic = (fabric.nodes["kind"] == "nic").to_numpy()
+    src, dst = (links[end].to_numpy() for end in ("src", "dst"))
+    cabled = links["cable"].to_numpy() >= 0
+    nic = np.where(is_nic[src], src, dst)
+    is_port = cabled & (is_nic[src] | is_nic[dst])
+    limit = np.full(len(is_nic), np.inf)
+    limit[pcie["dst"].to_numpy()] = pcie["pcie_bps"].to_numpy()
+    ports = np.bincount(src[is_port & is_nic[src]], minlength=len(is_nic))
+    share = limit[nic] / np.maximum(ports[nic], 1) / links["efficiency"].to_numpy()
+    rates = links["rate_bps"].to_numpy().astype(np.float64)
+    capped: Floats = np.where(is_port, np.minimum(rates, share), rates)
+    return capped

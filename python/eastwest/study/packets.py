@@ -1,0 +1,96 @@
+"""What a fabric's technology and balancing come to where every packet is simulated, and what cannot be simulated so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eastwest.document import Place
+from eastwest.engine import Carriage, Network, Wire
+from eastwest.engine.packets import Choice, Repeat, Transport
+from eastwest.spec import Study
+from eastwest.study.result import Row
+from eastwest.units import format_time
+
+DRAWS = 3
+"""Draws of a run by packets where the study states no `seeds`: each takes seconds to minutes."""
+
+TRANSPORTS: dict[str, Transport] = {
+    "rocev2": "rocev2",
+    "infiniband": "rocev2",
+    "ultra-ethernet": "uet",
+    "mrc": "mrc",
+}
+"""InfiniBand's credits are taken for pauses, and its transport for RoCEv2's."""
+
+CHOICES: dict[str, dict[str, Choice]] = {
+    "rocev2": {"ecmp": "hash", "spray": "random", "adaptive": "shortest-queue"},
+    "uet": {"spray": "hash", "adaptive": "shortest-queue"},
+    "mrc": {"source": "hash", "spray": "hash", "adaptive": "shortest-queue"},
+}
+"""By transport and balancing, how a switch chooses a port: where senders spray, by a hash of their entropy values."""
+
+
+def check(study: Study, name: str) -> None:
+    """Whether a fabric of the study can be simulated by packets.
+
+    Raises:
+        StudyError: it cannot; names the line, and what can be.
+    """
+    asked, called = study.fabrics[name], study.base("fabrics", name)
+
+    def refuse(key: str, why: str) -> None:
+        at: Place = ("fabrics", name, key)
+        raise study.error_at(at, f"fabric {called!r} cannot be run by packets: {why}, or run it as fluid")
+
+    if asked.shape == "scheduled":
+        refuse("shape", "cells and credits of a scheduled fabric are not simulated; take another shape")
+    if asked.routes is not None:
+        refuse("routes", "switches take the shortest paths there; leave out routes")
+    if asked.hash_seeds != "per-switch":
+        refuse("hash_seeds", "each switch hashes with a seed of its own there; leave out hash_seeds")
+    known = CHOICES[TRANSPORTS[asked.technology]]
+    if asked.balancing not in known:
+        refuse(
+            "balancing", f"{asked.technology} knows {', '.join(known)} there, not {asked.balancing}; take one of these"
+        )
+    paths = asked.paths
+    if paths is not None and paths & (paths - 1):
+        refuse("paths", f"the entropy values of a flow are a power of two there, not {paths}; take such a number")
+
+
+def wire(network: Network, carriage: Carriage) -> Wire:
+    """How packets cross a fabric that `check` has passed."""
+    plan = network.fabric.plan
+    transport = TRANSPORTS[plan["link_layer"]["technology"]]
+    repeat: Repeat = "go-back-n"
+    if carriage.balancing != "ecmp":
+        repeat = "any-order"
+    elif plan["nic"]["retransmission"] == "selective-repeat":
+        repeat = "selective"
+    return Wire(transport, CHOICES[transport][carriage.balancing], repeat, carriage.paths)
+
+
+def draws(study: Study) -> int:
+    """How many seeds a run takes."""
+    return study.seeds if study.states_seeds else min(study.seeds, DRAWS)
+
+
+def sentences(rows: Sequence[Row]) -> list[str]:
+    """What packets tell of each case: the tail of its messages, and what became of packets."""
+    return [_sentence(row) for row in rows if row.fidelity == "packet"]
+
+
+def _sentence(row: Row) -> str:
+    found = row.packets
+    case = f"{row.workload} on {row.fabric}, by packets"
+    if found is None or not found.messages:
+        return f"{case}: nothing was sent between servers."
+    counts = {"dropped": found.drops, "trimmed": found.trims, "marked": found.marks, "sent again": found.retransmits}
+    told = [f"{count:,} {what}" for what, count in counts.items() if count]
+    if found.pauses:
+        told.append(f"{found.pauses:,} pauses asked for")
+    became = ", ".join(told) or "none dropped, marked or sent again"
+    return (
+        f"{case}: of {found.messages:,} messages between servers the slowest hundredth takes {found.tail:.2g} times "
+        f"the median of {format_time(found.median_s)} or more; of {found.packets:,} packets {became}."
+    )

@@ -1,0 +1,185 @@
+"""Studies by packets: held against fluid where nothing competes, and refused where packets cannot do it."""
+
+import copy
+
+import pytest
+
+from eastwest import spec
+from eastwest.errors import InputError
+from eastwest.spec import StudyError
+from eastwest.study import packets, run, to_json, to_table
+
+STUDY = {
+    "name": "packets",
+    "fidelity": "packet",
+    "seeds": 1,
+    "clusters": {"pod": {"server": "hgx-h100", "servers": 4}},
+    "fabrics": {
+        "one": {
+            "shape": "rail-optimized",
+            "servers_per_unit": 2,
+            "technology": "rocev2",
+            "link": "400 Gb/s",
+            "switch": "sn5400",
+            "balancing": "spray",
+        },
+    },
+    "workloads": {"job": {"kind": "operations", "operations": []}},
+}
+
+SINGLE_SWITCH = {"shape": "single-switch", "technology": "rocev2", "link": "400 Gb/s", "switch": "sn5400"}
+ALL_TO_ALL = {"name": "exchange", "collective": "all-to-all", "bytes": "64 MiB"}
+ALL_REDUCE = {"name": "gradients", "collective": "all-reduce", "bytes": "16 MiB"}
+
+
+def study(*operations, fabric=None, **changes):
+    values = copy.deepcopy(STUDY) | changes
+    values["fabrics"]["one"] = values["fabrics"]["one"] | (fabric or {})
+    values["workloads"]["job"]["operations"] = list(operations)
+    return spec.from_mapping(values)
+
+
+def by(fidelity, given):
+    (row,) = run(given.model_copy(update={"fidelity": fidelity})).rows
+    return row
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        # so many bytes that latency is a small part: fluid adds it to the time of the bytes, packets overlap it
+        pytest.param({**ALL_REDUCE, "bytes": "1 GiB", "channels": 8}, id="rail-ring"),
+        pytest.param({**ALL_REDUCE, "channels": 8, "bytes": "256 MiB", "algorithm": "tree"}, id="tree"),
+        pytest.param({**ALL_REDUCE, "bytes": "64 MiB", "algorithm": "hierarchical-staged"}, id="staged"),
+        pytest.param({**ALL_REDUCE, "bytes": "256 MiB", "algorithm": "hierarchical-pipelined"}, id="pipelined"),
+        pytest.param(ALL_TO_ALL, id="all-to-all"),
+        pytest.param({"name": "shift", "send_recv": {"shift": 8}, "bytes": "64 MiB"}, id="send-recv"),
+    ],
+)
+def test_uncontended_on_a_sprayed_non_blocking_fabric_packets_take_what_fluid_says(operation):
+    given = study(operation)
+    assert by("packet", given).step_s == pytest.approx(by("fluid", given).step_s, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "operation", [{**ALL_REDUCE, "algorithm": "ring", "channels": 1, "group": {"size": 4, "stride": 8}}, ALL_TO_ALL]
+)
+def test_on_a_single_switch_packets_take_what_fluid_says(operation):
+    values = copy.deepcopy(STUDY)
+    values["fabrics"]["one"] = SINGLE_SWITCH
+    values["workloads"]["job"]["operations"] = [operation]
+    given = spec.from_mapping(values)
+    assert by("packet", given).step_s == pytest.approx(by("fluid", given).step_s, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("nic", "fabric"),
+    [
+        ("pollara-400", {"technology": "ultra-ethernet", "balancing": "default", "switch": "tomahawk5-64x800g"}),
+        ("connectx-8", {"technology": "mrc", "balancing": "default", "switch": "mrc-64x800g", "planes": 2}),
+        ("connectx-7", {"technology": "infiniband", "balancing": "default", "switch": "qm9700"}),
+    ],
+)
+def test_each_technology_carries_an_all_to_all_in_about_the_time_of_fluid(nic, fabric):
+    values = {"clusters": {"pod": {"server": "hgx-h100", "servers": 4, "nic": nic}}}
+    given = study(ALL_TO_ALL, fabric=fabric, **values)
+    assert by("packet", given).step_s == pytest.approx(by("fluid", given).step_s, rel=0.05)
+
+
+def test_overlapping_compute_and_two_operations_take_what_fluid_says():
+    operations = [
+        {"name": "forward", "compute": "1 ms"},
+        {**ALL_TO_ALL, "after": ["forward"]},
+        {"name": "backward", "compute": "2 ms", "after": ["forward"]},
+        {"name": "shift", "send_recv": {"shift": 8}, "bytes": "16 MiB", "after": ["exchange"]},
+    ]
+    found, fluid = (by(fidelity, study(*operations)) for fidelity in ("packet", "fluid"))
+    assert found.step_s == pytest.approx(fluid.step_s, rel=0.05)
+    assert found.compute_s == pytest.approx(fluid.compute_s)
+    assert found.communication_s == pytest.approx(fluid.communication_s, rel=0.05)
+
+
+def test_links_carry_the_bytes_that_fluid_puts_on_them_and_answers_besides():
+    found, fluid = (by(fidelity, study(ALL_TO_ALL)) for fidelity in ("packet", "fluid"))
+    for here, there in zip(found.tiers, fluid.tiers, strict=True):
+        # an answer of 82 B to every fourth packet of 4,178 B, over a time that may be 5 % longer
+        assert here.mean == pytest.approx(there.mean, rel=0.05, abs=1e-9), here.tier
+
+
+def test_messages_are_those_of_the_schedule_and_all_packets_arrive():
+    row = by("packet", study(ALL_TO_ALL))
+    found = row.packets
+    # 32 GPUs send to 24 others each by 4 messages of 512 KiB: 64 MiB / 32 is 2 MiB
+    assert found.messages == 32 * 24 * 4
+    assert found.packets == found.delivered == found.messages * 128
+    assert found.median_s <= found.p99_s <= found.max_s
+    assert found.tail == found.p99_s / found.median_s >= 1
+
+
+def test_the_tail_of_messages_and_counts_are_in_json_and_table():
+    result = run(study(ALL_TO_ALL))
+    told = to_json(result)["results"][0]["packets"]
+    assert told["tail"] == pytest.approx(told["p99_s"] / told["median_s"])
+    assert {"messages", "drops", "trims", "marks", "retransmits", "pauses"} <= set(told)
+    assert to_table(result)["packets_messages"].to_list() == [told["messages"]]
+    assert any("by packets: of 3,072 messages" in note for note in result.notes)
+
+
+def test_flows_that_hash_onto_one_link_take_longer_than_sprayed_ones():
+    hashed = by("packet", study(ALL_TO_ALL, fabric={"balancing": "ecmp"}))
+    sprayed = by("packet", study(ALL_TO_ALL))
+    assert hashed.step_s > 1.05 * sprayed.step_s
+
+
+def test_the_same_study_gives_the_same_result():
+    given = study(ALL_TO_ALL, fabric={"balancing": "ecmp"}, seeds=2)
+    first, second = (run(given).rows[0] for _ in range(2))
+    assert first == second
+
+
+def test_without_seeds_few_are_drawn():
+    values = {name: value for name, value in STUDY.items() if name != "seeds"}
+    assert (
+        packets.draws(
+            spec.from_mapping(values | {"workloads": {"job": {"kind": "operations", "operations": [ALL_REDUCE]}}})
+        )
+        == 3
+    )
+    assert packets.draws(study(ALL_REDUCE, seeds=7)) == 7
+
+
+def test_exchanges_inside_a_server_send_no_packets():
+    row = by("packet", study({**ALL_REDUCE, "group": 8}))
+    assert row.packets.messages == row.packets.packets == 0
+    assert to_json(run(study({**ALL_REDUCE, "group": 8})))["results"][0]["packets"]["median_s"] is None
+
+
+@pytest.mark.parametrize(
+    ("fabric", "said"),
+    [
+        ({"balancing": "pinned"}, "rocev2 knows ecmp, spray, adaptive there, not pinned"),
+        ({"balancing": "ecmp", "hash_seeds": "shared"}, "a seed of its own"),
+    ],
+)
+def test_what_packets_cannot_do_is_refused(fabric, said):
+    with pytest.raises(StudyError, match=said):
+        run(study(ALL_REDUCE, fabric=fabric))
+
+
+def test_sharp_is_refused():
+    asked = {**ALL_REDUCE, "algorithm": "sharp"}
+    with pytest.raises(StudyError, match="operation 'gradients': packets are not added up in switches"):
+        run(study(asked, fabric={"technology": "infiniband", "switch": "qm9700", "balancing": "adaptive"}))
+
+
+def test_more_packets_than_end_in_reasonable_time_are_refused():
+    with pytest.raises(StudyError, match=r"million packet-hops, and 2000 million are possible: take fewer bytes"):
+        run(study({**ALL_TO_ALL, "bytes": "1 TB"}))
+
+
+def test_timelines_and_mixes_are_refused():
+    with pytest.raises(InputError, match="keep no timeline"):
+        run(study(ALL_REDUCE), is_timed=True)
+    mixes = {"both": {"jobs": [{"workload": "job", "servers": 2}, {"workload": "job", "servers": 2}]}}
+    with pytest.raises(StudyError, match="mix 'both' cannot be run by packets"):
+        run(study(ALL_REDUCE, mixes=mixes))
