@@ -21,7 +21,11 @@ pub struct Burden {
 ///
 /// # Errors
 /// As lowering.
-pub fn burden(router: &Router, program: &Program, packet_hops: &mut dyn FnMut(&Crossing, f64) -> f64) -> Result<Burden> {
+pub fn burden(
+    router: &Router,
+    program: &Program,
+    packet_hops: &mut dyn FnMut(&Crossing, f64) -> f64,
+) -> Result<Burden> {
     let mut found = Burden::default();
     let mut add = |strand: &Strand, carriage: &Carriage, wire: f64| -> Result<()> {
         let slices = f64::from(slices(strand, carriage));
