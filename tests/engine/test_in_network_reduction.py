@@ -9,6 +9,7 @@ from tests.fabric.conftest import G, make_plan, nic, server, switch
 
 from eastwest.catalog import Catalog
 from eastwest.engine import Carriage, EngineError, Network
+from eastwest.engine.reduction import ABLE
 from eastwest.fabric import FabricPlan, build, packed
 from eastwest.workload import Collective, Step
 
@@ -85,13 +86,18 @@ def test_between_servers_the_trees_of_two_and_the_switches_send_a_byte_once():
 
 @pytest.mark.parametrize("algorithm", ["nvls", "nvls-tree", "nvls-sharp"])
 def test_an_nvlink_switch_that_adds_nothing_up_is_refused(algorithm):
-    with pytest.raises(EngineError, match=rf"'it' by {algorithm} needs an NVLink switch that adds up .* gpu does not"):
+    with pytest.raises(
+        EngineError, match=rf"'it' by {algorithm} needs an NVLink switch that adds up .* gpu does not have: .*rail-ring"
+    ):
         seconds(network(2, nvlink_sharp=None), "all-reduce", algorithm, 1e6)
 
 
 @pytest.mark.parametrize("algorithm", ["sharp", "nvls-sharp"])
 def test_a_switch_that_adds_nothing_up_is_refused(algorithm):
-    with pytest.raises(EngineError, match=rf"by {algorithm} needs switches that add up .* switch-64 cannot"):
+    with pytest.raises(
+        EngineError,
+        match=rf"by {algorithm} needs switches that add up .* switch-64 cannot: try .* or algorithm: rail-ring",
+    ):
         seconds(network(2, adds_up=False), "all-reduce", algorithm, 1e6)
 
 
@@ -100,6 +106,12 @@ def test_the_catalogue_says_which_gpus_and_switches_add_up():
     assert can == {"h100-sxm", "h200-sxm", "h800-sxm", "h20-sxm", "b200", "b300", "gb200", "gb300"}
     switches = {name for name in PARTS.names("switches") if PARTS.switch(name).in_network_reduction}
     assert switches == {"qm8790", "qm9700", "q3400", "q3450-ld"}
+
+
+def test_the_switches_named_to_those_who_have_none_do_add_up():
+    named = [name for name in PARTS.names("switches") if name in ABLE.split()]
+    assert named
+    assert all(PARTS.switch(name).in_network_reduction for name in named)
 
 
 def test_one_tier_that_cannot_is_enough_to_refuse():

@@ -27,6 +27,12 @@ def test_a_mesh_joins_every_two_leaves_by_as_many_cables(plan, a_switch):
     assert faults(fabric) == []
 
 
+def test_a_mesh_of_one_leaf_has_no_pair_to_join(plan, a_switch):
+    with pytest.raises(FabricError, match="one leaf has room for all 4 servers, and no pair to join") as caught:
+        build(plan(shape="mesh", servers=4, links_per_pair=100, switches={"leaf": a_switch(cages=64)}))
+    assert caught.value.field == "links_per_pair"
+
+
 def test_a_mesh_has_as_few_leaves_as_have_ports_for_all_others(plan, a_switch, a_server):
     """16 ports: 9 hosts and 7 others a leaf, 8 leaves of 9; with 10 hosts a leaf, 8 leaves would need 17."""
     fabric = build(plan(shape="mesh", servers=72, server=a_server(1, 1), switches={"leaf": a_switch(cages=16)}))

@@ -107,8 +107,9 @@ def test_a_nic_s_own_rows_take_the_place_of_its_switch_s(tmp_path: Path) -> None
         ("leef-0,leaf-1,spine-0,\n", "routes.csv:2: there is no switch 'leef-0'; did you mean 'leaf-0'?"),
         ("leaf-0,leaf-1,spine-0,\nleaf-0,leaf-1,leaf-2,\n", "routes.csv:3: leaf-0 has no cable to leaf-2"),
         ("leaf-0,rack-7,spine-0,\n", "routes.csv:2: there is no switch, NIC or server 'rack-7'"),
-        ("leaf-0,leaf-1,spine-0,-2\n", "routes.csv:2: a weight is a number above 0, not '-2'"),
-        ("leaf-0,leaf-1,spine-0,many\n", "routes.csv:2: a weight is a number above 0, not 'many'"),
+        ("leaf-0,leaf-1,spine-0,-2\n", "routes.csv:2: a weight is a number above 0 and below 1e+15, not '-2'"),
+        ("leaf-0,leaf-1,spine-0,1e308\n", "routes.csv:2: a weight is a number above 0 and below 1e+15, not '1e308'"),
+        ("leaf-0,leaf-1,spine-0,many\n", "routes.csv:2: a weight is a number above 0 and below 1e+15, not 'many'"),
         (
             "leaf-0,leaf-1,spine-0,\nleaf-0,leaf-1,spine-0,\n",
             "routes.csv:3: leaf-0 has a row over this cable for leaf-1 already",

@@ -66,6 +66,8 @@ def test_an_entry_given_twice_is_refused(small):
         ((*FABRIC, "cluster"), "pood", "there is no cluster 'pood'; did you mean 'pod'?"),
         ((*FABRIC, "like"), "on", "there is no fabric 'on'"),
         ((*FABRIC, "like"), "one", "fabric 'one' is like itself"),
+        ((*FABRIC, "dims"), [8], "dims of fabric 'one' has 1 item: at least 2 are needed"),
+        ((*FABRIC, "message"), "0.5 B", "'0.5 B' is less than one byte"),
         ((*FABRIC, "qps"), 0, "qps of fabric 'one' must be at least 1, not 0"),
         ((*FABRIC, "qps"), True, "qps of fabric 'one' must be a whole number, not true or false"),
         ((*FABRIC, "qps"), "4", "qps of fabric 'one' must be a whole number, not '4'"),
@@ -203,6 +205,10 @@ def test_a_workload_says_on_which_of_several_clusters_it_was_measured(mistakes):
         ({"name": "b", "collective": "all-to-all", "matrix": [["1 B", "1 B"]]}, "a matrix has as many columns as rows"),
         ({"name": "b", "collective": "all-to-all", "matrix": "../x.csv"}, "'../x.csv' is outside the study's folder"),
         (
+            {"name": "b", "collective": "all-to-all", "matrix": [["4 B", "0 B"], ["0 B", "0 B"]], "group": 2},
+            "nobody sends anything to anybody",
+        ),
+        (
             {"name": "b", "collective": "all-to-all", "matrix": "/etc/passwd"},
             "'/etc/passwd' is outside the study's folder",
         ),
@@ -224,6 +230,13 @@ def test_a_workload_says_on_which_of_several_clusters_it_was_measured(mistakes):
 def test_a_wrong_operation_is_told(mistakes, operation, said):
     steps = {"kind": "operations", "operations": [{"name": "a", "compute": "1 ms"}, operation]}
     assert mistakes({("workloads", "steps"): steps})[0].startswith(said)
+
+
+def test_a_row_of_a_matrix_in_a_file_that_is_too_short_is_told_with_file_and_row(mistakes, tmp_path):
+    (tmp_path / "sizes.csv").write_text("0,1,2\n1,0\n2,1,0\n")
+    uneven = {"name": "a", "collective": "all-to-all", "matrix": "sizes.csv"}
+    (said,) = mistakes({("workloads", "steps"): {"kind": "operations", "operations": [uneven]}})
+    assert said == "'sizes.csv', row 2: 2 columns, where a matrix of 3 rows has as many columns"
 
 
 @pytest.mark.parametrize("name", ["../parts.yaml", "/etc/passwd", "sub/../../parts.yaml"])

@@ -224,3 +224,11 @@ def test_on_an_ideal_fabric_jobs_share_no_links_between_switches() -> None:
         assert row.step_s == pytest.approx(8e9 / (PORT_BPS - 100e9), rel=1e-3)
         assert row.shared_with == ("background traffic",)
         assert row.bottleneck.where.startswith("NIC ports")
+
+
+@pytest.mark.parametrize(("rate", "told"), [("900 Gb/s", 1), ("400 Gb/s", 0)])
+def test_background_traffic_of_more_than_a_nic_sends_is_warned_of(rate: str, told: int) -> None:
+    beside = {"traffic": "permutation", "rate": rate}
+    found = result([{"workload": "messages", "servers": 4}], {"shape": "single-switch"}, background=beside).warnings
+    said = "mix both on one: every GPU offers 900 Gb/s of background traffic and can send 400 Gb/s"
+    assert [each.startswith(said) for each in found] == [True] * told

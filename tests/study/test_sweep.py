@@ -187,6 +187,7 @@ def test_conditions_choose(where, count):
         ("link", "write a column, a comparison and a value"),
         ("fabric=one,", "write a column, a comparison and a value"),
         ("link>400 Gb/s", "no combination meets 'link>400 Gb/s'"),
+        ("fabric=one,fabric=two", "conditions must hold; for either of several values write fabric=one|two"),
     ],
 )
 def test_a_condition_that_cannot_be_met_is_told_with_what_there_is(where, said):

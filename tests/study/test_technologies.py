@@ -94,3 +94,25 @@ def test_a_nic_that_reorders_badly_is_warned_of_where_the_fabric_reorders(balanc
     }
     found = fabrics.cautions(spec.from_mapping(values), "one", "pod")
     assert len([each for each in found if "delivers packets out of order" in each]) == told
+
+
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        ({"balancing": "ecmp", "paths": 4}, ["paths is for balancing: source; ecmp takes no notice of it"]),
+        ({"balancing": "ecmp", "flowlets": 3}, ["flowlets is for balancing: flowlet; ecmp takes no notice of it"]),
+        ({"balancing": "source", "paths": 4}, []),
+        ({"balancing": ["ecmp", "source"], "paths": 4}, []),
+        ({"balancing": "ecmp"}, []),
+    ],
+)
+def test_what_is_said_for_another_balancing_is_warned_of(entries, told):
+    common = {"shape": "leaf-spine", "link": "400 Gb/s", "switch": "sn5400"}
+    values = {
+        **STUDY,
+        "clusters": {"pod": {"server": "hgx-h100", "servers": 4, "nic": "pollara-400"}},
+        "fabrics": {"one": {**common, "technology": "ultra-ethernet", **entries}},
+    }
+    study = spec.from_mapping(values)
+    found = [each for name in study.fabrics for each in fabrics.cautions(study, name, "pod")]
+    assert [each.removeprefix("fabric one: ") for each in found if "takes no notice" in each] == told

@@ -338,6 +338,15 @@ fn programs_that_cannot_run_are_refused_by_operation_and_cause() {
 }
 
 #[test]
+fn a_transfer_beyond_what_the_clock_counts_is_refused_by_its_operation() {
+    let mut plan = network(2, 2).plan;
+    plan.rate.fill(10.0); // bytes a second: 1 GB takes 10^8 s, and 2^64 ps are 1.8 * 10^7 s
+    let net = Network { graph: plan.graph(), plan, ..network(2, 2) };
+    let cause = refusal(&net, &program(&net.gpus, vec![compute(1.0, &[]), send(1, &[(0, 1)], GB, &[0])]));
+    assert_eq!(cause, "operation 1: its links are so slow that it takes over 1.8e7 seconds");
+}
+
+#[test]
 fn ranks_that_cannot_be_are_refused() {
     let net = network(2, 2);
     let on = |gpu: Vec<u32>| Program { gpu, ..program(&net.gpus, vec![]) };

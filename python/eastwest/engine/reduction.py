@@ -11,6 +11,9 @@ from typing import Any
 
 from eastwest.workload import NVLINK_SHARP, SHARP, Collective
 
+ABLE = "an InfiniBand switch such as qm9700 or q3400"
+"""Where to find a scale-out switch that adds up, for messages."""
+
 
 @dataclass(frozen=True)
 class Reduction:
@@ -42,13 +45,13 @@ class Reduction:
         if collective.algorithm in SHARP and self.unable:
             raise ValueError(
                 f"{by} needs switches that add up on the way (in_network_reduction in the catalogue), which "
-                f"{' and '.join(self.unable)} cannot"
+                f"{' and '.join(self.unable)} cannot: try {ABLE}, or algorithm: rail-ring, which needs none"
             )
         if collective.algorithm not in NVLINK_SHARP:
             return 1.0
         if self.nvlink_sharp is None:
             raise ValueError(
                 f"{by} needs an NVLink switch that adds up (nvlink_sharp in the catalogue), "
-                f"which {self.gpu} does not have"
+                f"which {self.gpu} does not have: try algorithm: rail-ring, which needs none"
             )
         return self.nvlink_sharp

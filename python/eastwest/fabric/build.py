@@ -70,6 +70,9 @@ def build(plan: FabricPlan) -> Fabric:
             "oversubscription",
             "the spines of this fabric have nothing above them: leave out their ratio, or ask for 3 tiers",
         )
+    if plan.links_per_pair is not None and not any(cables.ends.size for cables in wiring.cables):
+        alone = f"one leaf has room for all {plan.servers} servers, and no pair to join"
+        raise FabricError("links_per_pair", f"{alone}: leave links_per_pair out, or set servers_per_unit")
     equipment = {tier: _equipment(plan, plates[tier], of) for tier, of in wiring.tiers.items()}
     return lay(plan, *frontend.separate(plan, wiring, equipment))
 

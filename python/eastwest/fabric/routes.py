@@ -26,6 +26,8 @@ OPTIONAL = ("port", "weight")
 MOST_ROWS = 5_000_000
 """More are taken for a mistake: some 500 MB."""
 
+MOST_WEIGHT = 1e15
+
 
 @dataclass(frozen=True)
 class Routes:
@@ -130,12 +132,13 @@ def _table(path: Path) -> pl.DataFrame:
         told_port=pl.col("port").cast(pl.UInt32, strict=False),
         told_weight=pl.col("weight").fill_null("1").cast(pl.Float64, strict=False),
     )
-    fits = pl.col("told_weight").is_finite() & (pl.col("told_weight") > 0) & (pl.col("told_weight") < 1e15)
+    fits = pl.col("told_weight").is_finite() & (pl.col("told_weight") > 0) & (pl.col("told_weight") < MOST_WEIGHT)
     for column, is_right in (("port", pl.col("port").is_null() | pl.col("told_port").is_not_null()), ("weight", fits)):
         wrong_rows = numbers.filter(~is_right.fill_null(False))
         if len(wrong_rows):
             line, found = wrong_rows.select("line", column).row(0)
-            wanted = {"port": "a port is a number from 0", "weight": "a weight is a number above 0"}[column]
+            bounds = f"a weight is a number above 0 and below {MOST_WEIGHT:g}"
+            wanted = {"port": "a port is a number from 0", "weight": bounds}[column]
             raise FabricError("routes", f"{path}:{line}: {wanted}, not {found!r}")
     return numbers.with_columns(port="told_port", weight="told_weight").drop("told_port", "told_weight")
 

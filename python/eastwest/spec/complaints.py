@@ -91,7 +91,12 @@ def _mistake(details: ErrorDetails, source: Source) -> Mistake:
             )
             return source.mistake(place, f"{_found(details)} is no name: {rule}", key=is_key)
         case "too_short":
-            return source.mistake(place, f"{what} is empty: at least one is needed")
+            least, given = context["min_length"], len(details["input"])
+            if least == 1:
+                return source.mistake(place, f"{what} is empty: at least one is needed")
+            return source.mistake(
+                place, f"{what} has {given} item{'' if given == 1 else 's'}: at least {least} are needed"
+            )
         case "too_long":
             return source.mistake(place, f"{what} has more than {context['max_length']} items")
         case "operation":

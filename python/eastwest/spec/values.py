@@ -60,6 +60,13 @@ def _quantity(parse: Callable[..., Any], example: str, description: str, *, zero
     return BeforeValidator(read), WithJsonSchema(schema)
 
 
+def _bytes(written: Any, *, zero: bool) -> float:
+    value = units.parse_size(written, zero=zero)
+    if 0.0 < value < 1.0:
+        raise refuse(f"{written!r} is less than one byte")
+    return value
+
+
 def _known_name(what: str, known: Callable[[Surroundings], Iterable[str]]) -> tuple[Any, Any]:
     def read(written: Any, info: ValidationInfo) -> Any:
         if not isinstance(written, str):
@@ -104,8 +111,8 @@ def _by_tier(one: Json, tiers: tuple[str, ...], description: str) -> WithJsonSch
 
 
 Rate = Annotated[float, *_quantity(units.parse_rate, "400 Gb/s", "A rate with its unit.")]
-Size = Annotated[float, *_quantity(units.parse_size, "2 MB", "A size with its unit; GB is 10^9 bytes, GiB 2^30.")]
-SizeOrZero = Annotated[float, *_quantity(units.parse_size, "2 MB", "A size with its unit, or 0 B.", zero=True)]
+Size = Annotated[float, *_quantity(_bytes, "2 MB", "A size with its unit; GB is 10^9 bytes, GiB 2^30.")]
+SizeOrZero = Annotated[float, *_quantity(_bytes, "2 MB", "A size with its unit, or 0 B.", zero=True)]
 Time = Annotated[float, *_quantity(units.parse_time, "1.5 ms", "A time with its unit.")]
 TimeOrZero = Annotated[float, *_quantity(units.parse_time, "1.5 ms", "A time with its unit, or 0 s.", zero=True)]
 Length = Annotated[float, *_quantity(units.parse_length, "30 m", "A length with its unit.", zero=True)]

@@ -265,7 +265,16 @@ def _matrix(written: Any, info: ValidationInfo) -> Any:
             if not _BYTES.fullmatch(cell.strip()):
                 where = f"{written!r}, row {line}, column {column}"
                 raise refuse(f"{where}: {cell!r} is no number of bytes; write 1000000, without a unit")
+    for line, row in enumerate(rows, start=1):
+        if len(row) != len(rows):
+            found = f"{written!r}, row {line}: {len(row)} columns"
+            raise refuse(f"{found}, where a matrix of {len(rows)} rows has as many columns")
     return [[f"{cell.strip()} B" for cell in row] for row in rows]
+
+
+def _has_traffic(matrix: tuple[tuple[float, ...], ...]) -> bool:
+    """Whether some rank has bytes for another."""
+    return any(size for source, row in enumerate(matrix) for target, size in enumerate(row) if source != target)
 
 
 Matrix = Annotated[
@@ -334,6 +343,8 @@ class CollectiveOperation(Carrying):
                 raise refuse(f"a skew is for an all-to-all, not for {self.collective}", at="skew")
         if self.algorithm == "bruck" and (self.matrix is not None or self.skew is not None):
             raise refuse("bruck sends equal blocks: an uneven all-to-all goes direct or by pxn", at="algorithm")
+        if self.matrix is not None and len(self.matrix) > 1 and not _has_traffic(self.matrix):
+            raise refuse("nobody sends anything to anybody: the matrix is zero but for what ranks keep", at="matrix")
         if self.root and self.collective not in ("broadcast", "reduce"):
             raise refuse(f"a root is for a broadcast or a reduce, not for {self.collective}", at="root")
         return self

@@ -169,7 +169,23 @@ def carriage(study: Study, name: str) -> Carriage:
 
 def cautions(study: Study, name: str, cluster: str) -> list[str]:
     """What to warn of: parts that cannot do what the figures take them to do."""
-    return [*_reordering(study, name, cluster), *_joined_ports(study, name, cluster), *_meshed(study, cluster)]
+    return [
+        *_unheeded(study, name),
+        *_reordering(study, name, cluster),
+        *_joined_ports(study, name, cluster),
+        *_meshed(study, cluster),
+    ]
+
+
+def _unheeded(study: Study, name: str) -> list[str]:
+    """Entries that a fabric states for a balancing that neither it nor another of its variants has."""
+    base = study.base("fabrics", name)
+    used = {study.fabrics[each].balancing for each in study.variants("fabrics", base)}
+    return [
+        f"fabric {base}: {entry} is for balancing: {balancing}; {study.fabrics[name].balancing} takes no notice of it"
+        for entry, balancing in (("paths", "source"), ("flowlets", "flowlet"))
+        if entry in study.written["fabrics"][base] and balancing not in used
+    ]
 
 
 def _reordering(study: Study, name: str, cluster: str) -> list[str]:

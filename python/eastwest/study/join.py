@@ -78,6 +78,7 @@ def run(
     cases: list[Combination | Mixture] = [*chosen, *mixtures]
     pairs = dict.fromkeys((each.fabric, each.cluster) for each in cases)
     cautions = [text for fabric, cluster in pairs for text in fabrics.cautions(study, fabric, cluster)]
+    cautions += [text for each in mixtures for text in mixes.cautions(study, each.fabric, each.cluster, each.mix)]
     cautions += [*(each.why for each in stopped), *cut_off]
     return StudyResult(
         study=study.name,

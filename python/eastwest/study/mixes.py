@@ -17,12 +17,13 @@ from eastwest.engine import Carriage, Fidelity, Network, Run
 from eastwest.engine.network import Floats
 from eastwest.engine.program import BITS
 from eastwest.fabric import Part, parted, servers
-from eastwest.spec import MixJob
+from eastwest.spec import MixJob, Study
 from eastwest.study import bottleneck, fabrics, timeline, tuning
 from eastwest.study.result import Bottleneck, JobRow
 from eastwest.study.runs import Gpus, Runs
 from eastwest.study.selection import Mixture
 from eastwest.study.timeline import Timeline
+from eastwest.units import format_rate
 from eastwest.workload import Background, Compute, Job, Step, background, ended, merged
 
 MOST_STEPS = 1000
@@ -83,6 +84,19 @@ def run(each: Mixture, runs: Runs) -> tuple[list[JobRow], Callable[[], Timeline]
         )
 
     return rows, record
+
+
+def cautions(study: Study, fabric: str, cluster: str, mix: str) -> list[str]:
+    """What to warn of: background traffic of more than a GPU's NICs can send."""
+    others, server = study.mixes[mix].background, study.server(cluster)
+    most_bps = study.fabrics[fabric].link * server.nics / server.gpus
+    if others is None or others.rate <= most_bps:
+        return []
+    offered, called = format_rate(others.rate), study.base("fabrics", fabric)
+    return [
+        f"mix {study.base('mixes', mix)} on {called}: every GPU offers {offered} of background traffic and can send "
+        f"{format_rate(most_bps)}: the network is as full as it gets"
+    ]
 
 
 def _alone(

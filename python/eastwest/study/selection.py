@@ -89,7 +89,12 @@ def _narrowed(study: Study, where: str) -> tuple[dict[str, list[_Choice]], set[s
     """What meets the conditions along each axis, and the axes that they name."""
     axes, asked = _axes(study), set()
     for text in _COMMA.split(where) if where.strip() else ():
-        condition = _condition(text, axes)
+        try:
+            condition = _condition(text, axes)
+        except InputError:
+            if either := _either(where):  # what the first such condition left has nothing for the second
+                raise InputError(f"{study.file}: no combination meets {where!r}{either}") from None
+            raise
         asked.add(condition.axis)
         axes[condition.axis] = [each for each in axes[condition.axis] if condition.holds(each.columns)]
     return axes, asked
@@ -202,6 +207,16 @@ def _condition(text: str, axes: dict[str, list[_Choice]]) -> _Condition:
         if mistake := _mistake(value, sign, found):
             raise InputError(f"--where {text.strip()!r}: {mistake}")
     return _Condition(axis, column, sign, values)
+
+
+def _either(where: str) -> str:
+    """What was meant where a column is to be one value and another at once; empty where none is."""
+    values: dict[str, list[str]] = {}
+    for text in _COMMA.split(where):
+        if (written := _CONDITION.fullmatch(text)) and written[2] == "=":
+            values.setdefault(written[1], []).append(written[3])
+    twice = [f"{column}={'|'.join(each)}" for column, each in values.items() if len(each) > 1]
+    return f": all conditions must hold; for either of several values write {','.join(twice)}" if twice else ""
 
 
 def _mistake(value: Parameter, sign: str, found: Sequence[Parameter]) -> str:

@@ -389,6 +389,14 @@ impl Run<'_> {
     /// Completes the times of the outcome.
     fn ended(&mut self) -> Result<Outcome> {
         if self.awaited > 0 {
+            // Completions that no clock can tell are no events, so that the run ends before them.
+            if let Some(late) = self.moving.iter().flatten().next() {
+                let op = self.plan.tasks[late.task as usize].op;
+                let last = Picoseconds::MAX as f64 / crate::PS_PER_S;
+                return Err(Error::Program(format!(
+                    "operation {op}: its links are so slow that it takes over {last:.1e} seconds"
+                )));
+            }
             let waiting = self.plan.turns.iter().zip(&self.waits).find(|(_, waits)| **waits > 0);
             let op = waiting.map_or(0, |(turn, _)| turn.op);
             return Err(Error::Internal(format!("operation {op} never started")));
