@@ -35,8 +35,17 @@ _NOTHING = 1e-6
 
 def answer(result: StudyResult) -> tuple[str, str]:
     """Say which fabric is fastest and by how much; then how long GPUs wait there, and what for."""
+    verdict, waiting = _of_those_that_run(result)
+    ran, left_out = len(result.rows), sum(not each.mix for each in result.stopped)
+    if ran and left_out:
+        are = "is" if left_out == 1 else "are"
+        verdict += f" {left_out:,} of {count(ran + left_out, 'case')} cannot run and {are} left out."
+    return verdict, waiting
+
+
+def _of_those_that_run(result: StudyResult) -> tuple[str, str]:
     slowdown = slowdowns(result)
-    if not slowdown and result.stopped:
+    if not slowdown and not result.jobs and result.stopped:
         return "Nothing could run: what has failed leaves GPUs cut off.", "Their names stand above."
     if not slowdown and result.jobs:
         return jobs.verdict(result)
@@ -95,6 +104,8 @@ def _alone(result: StudyResult, fabric: str) -> str:
 def _tied(result: StudyResult, fabrics: Sequence[str]) -> str:
     all_of_them = "Both fabrics" if len(fabrics) == 2 else f"All {len(fabrics)} fabrics"
     cases = cases_of(result)
+    if len(cases) > 1 and result.stopped:
+        return f"{all_of_them} give the same training step wherever they run."
     if len(cases) > 1:
         return f"{all_of_them} give the same training step in each of {len(cases)} cases."
     step = scales_of(result)[cases[0].workload].step

@@ -1,6 +1,6 @@
-"""What failures do to a job: how much slower its step is than before, and who is left without a path.
+"""What failures do to a job: how much slower its step is than before, and what comes until then.
 
-Not here: which cables a failure takes down (`fabric.failures`).
+Not here: which cables a failure takes down (`fabric.failures`), or cases that cannot run (`stopped`).
 """
 
 from __future__ import annotations
@@ -11,18 +11,15 @@ import numpy as np
 
 from eastwest.catalog import Nic
 from eastwest.engine import Carriage, Losses
-from eastwest.fabric import cut_off, damage
+from eastwest.fabric import damage
 from eastwest.study import fabrics
-from eastwest.study.result import Outage, Row, Stopped
-from eastwest.study.runs import CutOffError, Runs
+from eastwest.study.result import Outage, Row
+from eastwest.study.runs import Runs
 from eastwest.study.selection import Combination
 from eastwest.workload import Collective, Step
 
 MOST_FOLLOWED = 20_000_000
 """Of more connections than these it is not told what becomes of them meanwhile: each would be followed."""
-
-MOST_NAMED = 3
-"""Of more that are cut off only so many are named for people; the result's JSON has all."""
 
 
 def slowdown(each: Combination, runs: Runs, step_s: float) -> float | None:
@@ -100,35 +97,6 @@ def _meanwhile(found: Losses, carriage: Carriage, nic: Nic) -> tuple[bool, str]:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
-
-
-def stopped(each: Combination, runs: Runs, error: CutOffError) -> Stopped:
-    """A case that cannot run for want of a path."""
-    study = each.study
-    left, whole = (runs.network(study, each.fabric, each.cluster, is_whole=is_whole) for is_whole in (False, True))
-    gpus = cut_off(whole.fabric, left.fabric)
-    failed = tuple(map(str, fabrics.failures(study, each.fabric)))
-    names = {
-        section: study.base(f"{section}s", getattr(each, section)) for section in ("fabric", "cluster", "workload")
-    }
-    return Stopped(
-        **names,
-        placement=str(each.placement),
-        failures=failed,
-        gpus=gpus,
-        why=_why(names, str(each.placement), failed, gpus, len(runs.gpus(left, each.placement)), error),
-        parameters=each.parameters,
-    )
-
-
-def _why(
-    names: dict[str, str], placement: str, failed: Sequence[str], gpus: Sequence[str], all_gpus: int, error: CutOffError
-) -> str:
-    case = f"{names['workload']}, {placement}, cannot run on {names['fabric']} with {' and '.join(failed)}"
-    if not gpus:
-        return f"{case}: {error.mistakes[0].message}"
-    others = ", ..." if len(gpus) > MOST_NAMED else ""
-    return f"{case}: {len(gpus):,} of {all_gpus:,} GPUs are cut off ({', '.join(gpus[:MOST_NAMED])}{others})"
 
 
 def sentences(rows: Sequence[Row]) -> Iterator[str]:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from eastwest.errors import InputError
-from eastwest.spec import Study
+from eastwest.spec import Study, StudyError
 from eastwest.study import case, fabrics, failures, mixes, notes, packets, selection, timeline, tuning, workloads
+from eastwest.study import stopped as unrun
 from eastwest.study.case import Case, Price
 from eastwest.study.result import FabricFacts, JobRow, Row, Stopped, StudyResult
-from eastwest.study.runs import CutOffError, Runs
+from eastwest.study.runs import Runs, UnrunnableError
 from eastwest.study.selection import Combination, Mixture
 from eastwest.study.timeline import Timeline
 from eastwest.workload import Step
@@ -41,7 +42,7 @@ def run(
     the one that is run.
 
     Raises:
-        StudyError: a fabric cannot be built, or a measured time cannot be met; names the line.
+        StudyError: a fabric cannot be built, a measured time cannot be met, or nothing can run; names the line.
         InputError: `where` cannot be read or leaves nothing, or there are too many combinations.
         KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
     """
@@ -53,33 +54,37 @@ def run(
     remarks: list[notes.Remark] = []
     timelines: list[Timeline] = []
     stopped: list[Stopped] = []
+    refused: list[UnrunnableError] = []
     total = len(chosen) + len(mixtures)
     for done, each in enumerate(chosen):
         advance(done, total, f"{each.workload} on {each.fabric}")
         try:
             found, remark, record = _case(each, runs)
-        except CutOffError as error:
-            stopped.append(failures.stopped(each, runs, error))
+        except UnrunnableError as error:
+            stopped.append(unrun.stopped(each, runs, error))
+            refused.append(error)
             continue
         rows.append(found)
         remarks.append(remark)
         timelines += [record()] if is_timed else []
     jobs: list[JobRow] = []
-    cut_off: list[str] = []
     for done, mixture in enumerate(mixtures, start=len(chosen)):
         advance(done, total, f"{mixture.mix} on {mixture.fabric}")
         try:
             found_jobs, record = mixes.run(mixture, runs)
             jobs += found_jobs
             timelines += [record()] if is_timed else []
-        except CutOffError as error:
-            cut_off.append(f"{mixture.mix} cannot run on {mixture.fabric}: {error.mistakes[0].message}")
+        except UnrunnableError as error:
+            stopped.append(unrun.stopped(mixture, runs, error))
+            refused.append(error)
+    if stopped and not (rows or jobs or any(each.failures for each in stopped)):
+        raise StudyError(mistake for error in refused for mistake in error.mistakes)
     advance(total, total, "done")
     cases: list[Combination | Mixture] = [*chosen, *mixtures]
     pairs = dict.fromkeys((each.fabric, each.cluster) for each in cases)
     cautions = [text for fabric, cluster in pairs for text in fabrics.cautions(study, fabric, cluster)]
     cautions += [text for each in mixtures for text in mixes.cautions(study, each.fabric, each.cluster, each.mix)]
-    cautions += [*(each.why for each in stopped), *cut_off]
+    cautions += unrun.sentences(stopped)
     return StudyResult(
         study=study.name,
         rows=tuple(rows),

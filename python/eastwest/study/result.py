@@ -128,9 +128,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Stopped:
-    """One workload, placed one way, that cannot run on a fabric with what has failed there.
+    """One workload, placed one way, or one mix that cannot run on a fabric: as it is, or with what has failed there.
 
-    `gpus` are the names of those that are cut off from the others; `why` is a sentence for people.
+    Of a mix, `workload` and `placement` are empty. `gpus` are the names of those that failures cut off from the others;
+    `why` is a sentence for people.
     """
 
     fabric: str
@@ -141,6 +142,7 @@ class Stopped:
     gpus: tuple[str, ...]
     why: str
     parameters: tuple[Parameter, ...] = ()
+    mix: str = ""
 
 
 @dataclass(frozen=True)
@@ -194,8 +196,8 @@ class StudyResult:
 
     `description` is what the study says of itself, `notes` are sentences for people on what the figures show, `sources`
     where the catalogue's figures were read, and `tolerance` the share of the remaining time within which the fluid
-    engine takes completions together (0: exact). `stopped` are the cases that what has failed leaves no path, `jobs`
-    tells how the jobs of mixes fare, and `timelines`, where they were asked for, what happens when in each case.
+    engine takes completions together (0: exact). `stopped` are the cases that cannot run, `jobs` tells how the
+    jobs of mixes fare, and `timelines`, where they were asked for, what happens when in each case.
     """
 
     study: str

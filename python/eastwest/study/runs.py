@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,10 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from eastwest import spec
+from eastwest.document import Mistake
 from eastwest.engine import Carriage, EngineError, Fidelity, Network, Record, Run, UnreachableError, run_by_packet
 from eastwest.fabric import place, summary
 from eastwest.spec import Placement, Study, StudyError
 from eastwest.study import fabrics, packets, tuning, workloads
+from eastwest.study.remedies import remedy
 from eastwest.study.sketch import sketch
 from eastwest.study.timeline import Timeline, timeline
 from eastwest.workload import Background, Step
@@ -27,8 +29,16 @@ Gpus = npt.NDArray[np.uint32]
 Facts = tuple[dict[str, Any], dict[str, Any]]
 
 
-class CutOffError(StudyError):
-    """Ranks that must talk have no path over what is left of a fabric in which something has failed."""
+class UnrunnableError(StudyError):
+    """What a study asks of a network cannot be run there; others of its cases may.
+
+    `reason` says why without the place, and `is_unreachable` whether it is for want of a path.
+    """
+
+    def __init__(self, mistakes: Iterable[Mistake], reason: str, *, is_unreachable: bool = False) -> None:
+        super().__init__(mistakes)
+        self.reason = reason
+        self.is_unreachable = is_unreachable
 
 
 def _as_asked(step: Step) -> Step:
@@ -90,14 +100,20 @@ class Runs:
     def step(self, study: Study, workload: str, network: Network, gpus: Gpus) -> Step:
         """The step of a workload on GPUs of a network, with what NCCL would choose there.
 
-        Raises `StudyError` where a time measured cannot be met, or NCCL can choose nothing.
+        Raises `StudyError` where a time measured cannot be met, `UnrunnableError` where NCCL can choose nothing.
         """
         asked = study.workloads[workload]
         if isinstance(asked, spec.Operations):
             step = workloads.listed(asked, len(gpus))
         else:
             step = workloads.measured(asked, len(gpus)).step(self._bytes(study, workload, asked))
-        return tuning.tuned(study, workload, self.work(step), network.fabric, gpus)
+        return self._tuned(study, workload, self.work(step), network, gpus)
+
+    def _tuned(self, study: Study, workload: str, step: Step, network: Network, gpus: Gpus) -> Step:
+        try:
+            return tuning.tuned(study, workload, step, network.fabric, gpus)
+        except StudyError as error:
+            raise UnrunnableError(error.mistakes, error.mistakes[0].message) from None
 
     def _bytes(self, study: Study, workload: str, asked: spec.Measured) -> float:
         """Message size of a measured workload, solved for on the fabric where it was measured."""
@@ -180,7 +196,7 @@ class Runs:
     ) -> Run:
         """One run of what the study has at a place.
 
-        Raises `StudyError` there where the engine refuses it, `CutOffError` for want of a path.
+        Raises `UnrunnableError` there where the engine refuses it.
         """
         # Only a hash is a draw of lots: whatever does not hash, and the bound, come out alike for every seed.
         draws = range(study.seeds) if carriage.is_drawn and fidelity == "fluid" else (0,)
@@ -207,9 +223,9 @@ class Runs:
             )
         except EngineError as error:
             what = "workload" if place[0] == "workloads" else "mix"
-            told = study.error_at(place, f"{what} {study.base(*place)!r}: {error}")
-            if isinstance(error, UnreachableError) and network.fabric.plan.get("failures"):
-                raise CutOffError(told.mistakes) from None
-            raise told from None
+            reason = f"{error}{remedy(step, gpus, network.fabric, error)}"
+            told = study.error_at(place, f"{what} {study.base(*place)!r}: {reason}")
+            is_unreachable = isinstance(error, UnreachableError)
+            raise UnrunnableError(told.mistakes, reason, is_unreachable=is_unreachable) from None
         finally:
             self.engine_s += time.perf_counter() - began

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from eastwest.document import nearest
 from eastwest.errors import InputError
 from eastwest.spec import Study, StudyError
 from eastwest.study.join import Advance, run, unwatched
-from eastwest.study.result import Row
+from eastwest.study.result import Row, Stopped
+from eastwest.study.stopped import sentences
 from eastwest.units import format_time
 from eastwest.workload import Step, divided
 
@@ -95,13 +96,22 @@ def scaling(
         return divided(step, smallest / step.ranks) if is_strong else step
 
     where = at + f"cluster={base if servers is None else _scaled(base)}"
-    rows = run(sized, advance, where, work=work).rows
+    result = run(sized, advance, where, work=work)
     curves: dict[str, list[Row]] = {}
-    for row in rows:
-        others = [f"{each.name} {each.text}" for each in row.parameters if each.name != SERVERS]
-        curves.setdefault(", ".join([row.placement, *others]), []).append(row)
-    found = (_curve(name, each, per_server, is_strong=is_strong) for name, each in curves.items())
+    for row in result.rows:
+        curves.setdefault(_of_curve(row), []).append(row)
+    found = []
+    for name, rows in curves.items():
+        drawn = _curve(name, rows, per_server, is_strong=is_strong)
+        lacking = sentences([each for each in result.stopped if _of_curve(each) == name])
+        found.append(replace(drawn, findings=(*drawn.findings, *(f"{each}." for each in lacking))))
     return Scaling(fabric, workload, tuple(found), is_strong)
+
+
+def _of_curve(each: Row | Stopped) -> str:
+    """The name of the curve that a size is on."""
+    others = [f"{value.name} {value.text}" for value in each.parameters if value.name != SERVERS]
+    return ", ".join([each.placement, *others])
 
 
 def _cluster(study: Study, fabric: str, workload: str, cluster: str | None) -> str:

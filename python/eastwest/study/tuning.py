@@ -32,7 +32,7 @@ def tuned(study: Study, workload: str, step: Step, fabric: Fabric, gpus: Gpus) -
         return step
     try:
         machine, paths = machine_of(study, fabric), paths_of(fabric)
-        node, constants = _node_of_rank(fabric, gpus), nccl.constants(study.nccl.version)
+        node, constants = node_of_rank(fabric, gpus), nccl.constants(study.nccl.version)
 
         def chosen(operation: Collective) -> Collective:
             tuning = operation.tuning
@@ -121,7 +121,7 @@ def paths_of(fabric: Fabric) -> nccl.Paths:
     )
 
 
-def _node_of_rank(fabric: Fabric, gpus: Gpus) -> npt.NDArray[np.int64]:
+def node_of_rank(fabric: Fabric, gpus: Gpus) -> npt.NDArray[np.int64]:
     """Number of each rank's node, as NCCL counts them: GPUs that share NVLink."""
     servers: npt.NDArray[np.int64] = fabric.nodes["server"].to_numpy()[gpus].astype(np.int64)
     return servers // int(fabric.plan["server"].get("nvlink_domain_servers", 1))
