@@ -174,7 +174,7 @@ def test_a_cable_that_cannot_be_is_refused_with_its_ends_and_line(tmp_path, line
         (
             "  top: sn5400",
             "  top: { device: sn5400, plane: 7 }",
-            "net.yaml:7:1: top stands on plane 7; the fabric has 0",
+            "net.yaml:7:1: top stands on plane 7; the fabric has one",
         ),
         ("[leaf-b/100, top]", "[leaf-b/100]", "a cable has two ends, as in [server-0/nic-3, leaf-a/7]"),
         ("breakout: 2", "breakout: 9", "sn5600 carries 800 Gb/s, not 9 ports of 400 Gb/s"),

@@ -115,8 +115,8 @@ def _devices(plan: FabricPlan, network: NetworkFile) -> Iterator[Mistake]:
             told = f"{switch.name} is a {switch.device.name}, which speaks {speaks}; the fabric is {technology}"
             yield _mistake(network.nodes_file, switch, told)
         if switch.plane >= plan.planes:
-            last = f"0 to {plan.planes - 1}" if plan.planes > 1 else "0 alone"
-            told = f"{switch.name} stands on plane {switch.plane}; the fabric has {last} (its planes: {plan.planes})"
+            there = f"planes 0 to {plan.planes - 1}" if plan.planes > 1 else "one plane, 0"
+            told = f"{switch.name} stands on plane {switch.plane}; the fabric has {there}"
             yield _mistake(network.nodes_file, switch, told)
 
 
