@@ -48,6 +48,7 @@ def test_ranks_that_no_cables_join_are_told_with_both_ends(tmp_path: Path) -> No
     with pytest.raises(spec.StudyError) as caught:
         run(study(tmp_path, servers=2, own=CUSTOM))
     assert "workload 'job': fabric 'own' has no path from left/gpu-0 to right/gpu-1" in str(caught.value)
+    assert "cable these NICs to a common network in its file" in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,8 @@ def test_where_no_unit_is_joined_pxn_is_not_advised() -> None:
     with pytest.raises(spec.StudyError) as refused:
         run(study({"experts": ALL_TO_ALL}, fabrics={"apart": apart}))
     assert "pxn" not in str(refused.value)
+    assert str(refused.value).endswith("write shape: rail-optimized, whose spines join rails and units")
+    assert len(run(study({"experts": ALL_TO_ALL}, fabrics={"joined": {**RAIL, "shape": "rail-optimized"}})).rows) == 1
 
 
 def test_a_study_of_which_nothing_can_run_is_refused_with_every_reason() -> None:

@@ -15,6 +15,12 @@ from eastwest.workload import Collective, Step
 
 Gpus = npt.NDArray[np.uint32]
 
+_JOINING = {
+    "rail-only": "; write shape: rail-optimized, whose spines join rails and units",
+    "custom": "; cable these NICs to a common network in its file",
+}
+"""By shape, what would join ranks that have no path although nothing has failed."""
+
 
 def remedy(step: Step, gpus: Gpus, fabric: Fabric, error: EngineError) -> str:
     """What to write instead where the engine refuses a step, in a few words; empty where nothing plain would help."""
@@ -23,7 +29,7 @@ def remedy(step: Step, gpus: Gpus, fabric: Fabric, error: EngineError) -> str:
         is_direct = any((each.kind, each.algorithm) == ("all-to-all", "direct") for each in collectives)
         if is_direct and _has_whole_rails(fabric):
             return "; write algorithm: pxn, which passes data over NVLink to the GPU on the receiver's rail"
-        return ""
+        return "" if fabric.plan.get("failures") else _JOINING.get(str(fabric.plan.get("shape")), "")
     node = tuning.node_of_rank(fabric, gpus)
     for each in collectives:
         counts = (np.unique(node[group], return_counts=True)[1] for group in each.groups)
