@@ -3,7 +3,7 @@
 import pytest
 
 from eastwest import spec
-from eastwest.study import build_fabric, curve, run, to_json
+from eastwest.study import build_fabric, curve, run, sensitivity, to_json
 from eastwest.study.result import to_table
 
 US = 1e-6
@@ -161,3 +161,23 @@ def test_what_cannot_be_chosen_is_refused(operation, more, said):
     with pytest.raises(spec.StudyError) as caught:
         run(study(operation, fabric=fabric, **more))
     assert said in str(caught.value)
+
+
+def test_channels_that_carry_no_more_are_the_bottleneck_and_wider_ones_buy_what_they_say():
+    """All of 1 GB goes at the rate of the channels, so that ones a little wider save that much, but for latency."""
+    leaves = {**FABRIC, "technology": "rocev2", "switch": "sn5400", "servers_per_unit": 4, "balancing": "spray"}
+    asked = study({**SYNC, "bytes": "1 GB"}, servers=8, fabric=leaves)
+    (row,) = run(asked).rows
+    (choice,) = row.choices
+    assert (choice.algorithm, choice.channels) == ("nvls-tree", 2)
+    assert row.bottleneck.where == "NCCL's channels"
+    assert row.bottleneck.utilisation > 0.95
+    assert "each of the 2 channels of nvls-tree" in row.bottleneck.why
+    best = sensitivity(asked, "net", "job", more=0.02).gains[0]
+    assert best.resource == "NCCL's channels"
+    assert best.gain == pytest.approx(1 - 1 / 1.02, rel=0.05)
+
+
+def test_small_messages_over_few_channels_still_wait_for_latency():
+    (row,) = run(study({**SYNC, "bytes": "8 B"}, servers=8)).rows
+    assert row.bottleneck.where == "latency"

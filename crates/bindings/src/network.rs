@@ -124,6 +124,7 @@ pub(crate) fn write(
     out.set_item("link_bytes", stacked(py, outcomes, links, |o| o.link_bytes.clone())?)?;
     out.set_item("link_flows", stacked(py, outcomes, links, |o| o.link_flows.clone())?)?;
     out.set_item("link_limiting_s", stacked(py, outcomes, links, |o| o.link_limiting.clone())?)?;
+    out.set_item("capped_s", PyArray1::from_iter(py, outcomes.iter().map(|o| o.capped)))?;
     out.set_item("batching_error", PyArray1::from_iter(py, outcomes.iter().map(|o| o.batching_error)))?;
     out.set_item("rounds", PyArray1::from_iter(py, outcomes.iter().map(|o| o.rounds)))?;
     Ok(())

@@ -28,6 +28,9 @@ pub struct Outcome {
     /// [`crate::fluid::Fluid::limiting`]), shared evenly
     /// by the links of the resource: the claim to be the bottleneck.
     pub link_limiting: Vec<f64>,
+    /// Seconds in which that demand was held by a cap of its own: what its channels may carry, or what a switch that adds
+    /// up takes in.
+    pub capped: f64,
     /// Bytes each operation moved over its transfers, before multiplication by hops.
     pub op_bytes: Vec<f64>,
     /// Largest relative error that batching of completions can have caused (0 where none were batched).

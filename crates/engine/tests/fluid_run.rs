@@ -421,6 +421,16 @@ fn what_has_no_end_takes_its_cap_or_its_fair_share_and_never_ends() {
 }
 
 #[test]
+fn time_at_its_own_cap_is_told_apart_from_time_at_a_resource() {
+    // At a cap of 3 of 10 B/s beside one that takes the other 7: 6 bytes take 2 s, and no resource holds them.
+    let mut fluid = Fluid::new(vec![10.0], 0.0);
+    fluid.add(capped(&[(0, 3.0, 6.0)]), 0);
+    fluid.add(one(&[(0, 1.0)], 7.0, 0), 1);
+    finish(&mut fluid);
+    assert_eq!((fluid.capped(), fluid.limiting()), (2.0, &[0.0][..]));
+}
+
+#[test]
 fn time_without_demands_that_end_limits_nothing_and_is_carried() {
     let mut fluid = Fluid::new(vec![10.0, 1.0], 0.0);
     fluid.add(capped(&[(0, 4.0, FREE), (1, 4.0, FREE)]), 0);
@@ -428,6 +438,7 @@ fn time_without_demands_that_end_limits_nothing_and_is_carried() {
     fluid.advance(3 * SECOND, &mut Vec::new());
     assert_eq!(fluid.carried(), [12.0, 3.0]);
     assert_eq!(fluid.limiting(), [0.0, 0.0]);
+    assert_eq!(fluid.capped(), 0.0);
 }
 
 proptest! {

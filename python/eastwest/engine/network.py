@@ -60,7 +60,8 @@ class Run:
 
     Times are seconds, link loads payload bytes. `compute_s`, `communication_s` and `exposed_s` have shape
     (draws, ranks); the `link_` arrays (draws, links), with `link_limiting_s` the seconds in which a link held back
-    whatever would finish last; the `op_` arrays (draws, operations). `batching_error` bounds the relative error of
+    whatever would finish last, and `capped_s`, shape (draws), those in which its own cap did: that of its channels, or
+    of switches that add up; the `op_` arrays (draws, operations). `batching_error` bounds the relative error of
     completions that were batched. `messages` tells of each draw what became of packets, where these were simulated.
     """
 
@@ -74,6 +75,7 @@ class Run:
     link_bytes: Floats
     link_flows: Floats
     link_limiting_s: Floats
+    capped_s: Floats
     batching_error: Floats
     rounds: npt.NDArray[np.uint64]
     messages: tuple[Messages, ...] = ()

@@ -7,15 +7,17 @@ longest is named, with the reason that the numbers give: a full port, PCIe, NVLi
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 
 from eastwest.engine import Carriage, Network, Run
+from eastwest.engine.program import BITS
 from eastwest.fabric import FRONTEND_TIERS, HOST_TIERS, TIERS
 from eastwest.study.load import utilisation, window_s
 from eastwest.study.result import Bottleneck
 from eastwest.units import format_rate, format_time
-from eastwest.workload import Step, Storage
+from eastwest.workload import Collective, Step, Storage
 
 PLACES = {
     "gpu-nvlink": "NVLink, out of the GPUs",
@@ -49,6 +51,9 @@ _BELOW = (*TIERS, *FRONTEND_TIERS)
 BETWEEN_SWITCHES = {f"{here}-{there}": f"{here} to {there} links" for here, there in itertools.product(_BELOW, _BELOW)}
 BETWEEN_SWITCHES["border-border"] = "links between sites"
 """The same between switches."""
+
+CHANNELS = "NCCL's channels"
+"""Where no link is one: a collective's channels, each of which carries no more than NCCL's constants say."""
 
 LATENCY_RULES = 0.5
 """Below this part of the communication time spent waiting for bandwidth, latency is called the bottleneck."""
@@ -87,8 +92,14 @@ def name(network: Network, run: Run, ideal: Run, step: Step, carriage: Carriage)
     places = PLACES | BETWEEN_SWITCHES
     held = {tier: float(limiting[tiers == tier].sum()) for tier in places if (tiers == tier).any()}
     window -= _hide(held, _storage_alone_s(run, step))
-    if sum(held.values()) < LATENCY_RULES * window:
-        waiting = 1 - sum(held.values()) / window
+    capped_s, rate = float(run.capped_s[draw]), _channel_rate(step)
+    if capped_s > max(held.values(), default=0.0) and capped_s >= LATENCY_RULES * window and math.isfinite(rate):
+        return Bottleneck(CHANNELS, min(capped_s / window, 1.0), _channels_why(step, rate))
+    if capped_s and math.isinf(rate):  # the port of a NIC, which aggregation trees share
+        held["nic-leaf"] = held.get("nic-leaf", 0.0) + capped_s
+        capped_s = 0.0
+    if sum(held.values()) + capped_s < LATENCY_RULES * window:
+        waiting = 1 - (sum(held.values()) + capped_s) / window
         return Bottleneck("latency", waiting, f"{waiting:.0%} of the exchange is latency: its messages are small")
     tier = max(held, key=lambda candidate: held[candidate])
     link = int(np.argmax(np.where(tiers == tier, limiting, -1.0)))
@@ -96,6 +107,25 @@ def name(network: Network, run: Run, ideal: Run, step: Step, carriage: Carriage)
     if tier not in BETWEEN_SWITCHES and bound < window:
         why += f"; the links between switches cost {format_time(window - bound)} more"
     return Bottleneck(places[tier], min(float(utilisation(network, run)[link]), 1.0), why)
+
+
+def _channel_rate(step: Step) -> float:
+    """The least that a channel of the step's collectives may carry, payload in bytes a second; infinite without cap."""
+    return min((each.overheads.channel_rate for each in _collectives(step)), default=math.inf)
+
+
+def _collectives(step: Step) -> list[Collective]:
+    return [each for each in step.operations if isinstance(each, Collective)]
+
+
+def _channels_why(step: Step, rate: float) -> str:
+    slowest = next(each for each in _collectives(step) if each.overheads.channel_rate == rate)
+    count = f"{slowest.channels} {'channel' if slowest.channels == 1 else 'channels'}"
+    most = f"no more than {format_rate(rate * BITS)} of payload"
+    return (
+        f"NCCL's constants let each of the {count} of {slowest.algorithm} carry {most}, and no link is full: a faster "
+        "network would not help"
+    )
 
 
 def _hide(held: dict[str, float], alone_s: float) -> float:

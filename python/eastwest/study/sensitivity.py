@@ -6,6 +6,7 @@ engine runs it again on the same paths. Not here: what a resource costs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -17,9 +18,10 @@ from eastwest.engine import Network
 from eastwest.fabric import Fabric
 from eastwest.spec import Study
 from eastwest.study import fabrics
+from eastwest.study.bottleneck import CHANNELS
 from eastwest.study.runs import Runs
 from eastwest.study.selection import one
-from eastwest.workload import Compute, Step
+from eastwest.workload import Collective, Compute, Operation, Step
 
 MORE = 0.10
 """Of a rate; of a latency, so much less."""
@@ -84,6 +86,8 @@ def sensitivity(study: Study, fabric: str, workload: str, where: str = "", more:
         if not built.links.filter(links).is_empty()
     }
     found["latency", f"-{more:.0%}"] = seconds(Network(_scaled(built, "latency_s", pl.lit(value=True), 1 - more)), step)
+    if any(math.isfinite(each.overheads.channel_rate) for each in step.operations if isinstance(each, Collective)):
+        found[CHANNELS, f"+{more:.0%}"] = seconds(network, _channelled(step, 1 + more))
     found["GPU compute", f"+{more:.0%}"] = seconds(network, _computing(step, 1 + more))
     gains = [Gain(*what, step_s, 1 - step_s / as_it_is if as_it_is else 0.0) for what, step_s in found.items()]
     return Sensitivity(
@@ -100,6 +104,18 @@ def _scaled(fabric: Fabric, column: str, links: pl.Expr, factor: float) -> Fabri
     """The fabric with one column of some of its links times a factor."""
     value = pl.when(links).then(pl.col(column) * factor).otherwise(pl.col(column))
     return replace(fabric, links=fabric.links.with_columns(value.alias(column)))
+
+
+def _channelled(step: Step, factor: float) -> Step:
+    """The step with channels that may carry so many times as much."""
+
+    def wider(operation: Operation) -> Operation:
+        if not isinstance(operation, Collective):
+            return operation
+        overheads = operation.overheads
+        return replace(operation, overheads=replace(overheads, channel_rate=overheads.channel_rate * factor))
+
+    return replace(step, operations=tuple(map(wider, step.operations)))
 
 
 def _computing(step: Step, factor: float) -> Step:

@@ -71,6 +71,7 @@ pub struct Fluid {
     trailing: BTreeMap<Picoseconds, Vec<(u32, u32)>>,
     carried: Vec<f64>,
     limiting: Vec<f64>,
+    capped: f64,
     batching_error: f64,
     shortfall: f64,
     rounds: u64,
@@ -97,6 +98,7 @@ impl Fluid {
             trailing: BTreeMap::new(),
             carried: vec![0.0; resources],
             limiting: vec![0.0; resources],
+            capped: 0.0,
             batching_error: 0.0,
             shortfall: 0.0,
             rounds: 0,
@@ -181,6 +183,11 @@ impl Fluid {
         &self.limiting
     }
 
+    /// Seconds in which that demand was held by a cap of its own.
+    pub fn capped(&self) -> f64 {
+        self.capped
+    }
+
     /// Largest relative error that batching can have caused in the time that a demand took (see [`Fluid`]).
     pub fn batching_error(&self) -> f64 {
         self.batching_error
@@ -202,14 +209,15 @@ impl Fluid {
         self.rounds
     }
 
-    /// Moves the clock, crediting the time to the resource that limits the last demand.
+    /// Moves the clock, crediting the time to the resource, or the cap, that limits the last demand.
     fn pass(&mut self, to: Picoseconds) {
         while let Some(&(last, island)) = self.horizon.peek() {
             match self.islands.get(island) {
                 Some(island) if island.last() == last => {
-                    let critical = island.critical();
-                    if critical != NONE {
-                        self.limiting[critical as usize] += (to - self.now) as f64 / PS_PER_S;
+                    let seconds = (to - self.now) as f64 / PS_PER_S;
+                    match island.critical() {
+                        NONE => self.capped += seconds,
+                        critical => self.limiting[critical as usize] += seconds,
                     }
                     break;
                 }

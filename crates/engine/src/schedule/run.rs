@@ -422,6 +422,7 @@ impl Run<'_> {
         }
         outcome.batching_error = self.fluid.batching_error();
         outcome.rounds = self.fluid.rounds();
+        outcome.capped = self.fluid.capped();
         // Completions are rounded to picoseconds, and batched ones may come early within the tolerance.
         let seconds = outcome.step as f64 / PS_PER_S;
         let slack = seconds * tolerance + outcome.rounds as f64 / PS_PER_S;
