@@ -56,6 +56,7 @@ pub(super) fn run_by_packet<'a>(
     let outcome = run.ended()?;
     by_packet.map(|by_packet| (outcome, by_packet)).ok_or_else(|| Error::Internal("no packets".into()))
 }
+
 /// A group or pair whose data moves.
 struct Moving {
     task: u32,
