@@ -70,6 +70,15 @@ def test_a_network_of_its_own_has_half_the_cables_from_its_old_row():
     assert (cables["server-leaf"], cables["leaf-spine"]) == (32, 8 + 16)
 
 
+def test_published_designs_have_the_switches_that_were_published():
+    meta, hpn = (counts("published-designs", name) for name in ("meta", "hpn"))
+    assert (meta["gpus"], hpn["gpus"]) == (24_576, 15_360)
+    assert meta["switches"] == {"leaf": 1536, "spine": 64, "core": 8}
+    assert hpn["switches"] == {"leaf": 240, "spine": 120, "core": 0}
+    assert hpn["ports"]["leaf"]["spare"] == 240 * 8
+    assert hpn["cables"] == {"server-leaf": 240 * 128, "leaf-spine": 240 * 60, "spine-core": 0}
+
+
 def test_half_the_nics_are_half_the_ports_and_only_the_old_nic_is_warned_of():
     eight, four = (counts("own-parts", "ecmp", cluster) for cluster in ("eight-nics", "four-nics"))
     assert eight["gpus"] == four["gpus"]

@@ -73,18 +73,27 @@ def curve_table(curve: Curve) -> RenderableType:
             "▇" * round(_BAR * point.busbw / most),
             *([" ".join(filter(None, (point.algorithm, point.protocol)))] if curve.chooses else []),
         )
-    half = next(point for point in curve.points if point.busbw >= most / 2)
     title = f"{curve.collective} ({curve.algorithm}) among {curve.gpus:,} GPUs on {curve.fabric}, {curve.placement}"
     return Group(
         Text(title, "bold underline"),
         table,
         Text(),
-        Text(
-            f"Half of the best bus bandwidth, {most / 1e9:.1f} GB/s, is reached at {half.size_bytes:,.0f} bytes.",
-            "bold",
-        ),
+        Text(half_of_best(curve), "bold"),
         Text("size in bytes; bars: bus bandwidth, over the best here.", "dim"),
     )
+
+
+def half_of_best(curve: Curve) -> str:
+    """Say from which size on half of the best bus bandwidth is reached, as far as the sizes asked for can tell."""
+    points = sorted(curve.points, key=lambda point: point.size_bytes)
+    most = max(point.busbw for point in points)
+    half = next(point for point in points if point.busbw >= most / 2)
+    best, size = f"{most / 1e9:.1f} GB/s", f"{half.size_bytes:,.0f} bytes"
+    if len(points) == 1:
+        return f"{size} reach a bus bandwidth of {best}."
+    if half is points[0]:
+        return f"The smallest of these sizes, {size}, already reaches half of the best bus bandwidth, {best}."
+    return f"Half of the best bus bandwidth, {best}, is reached at {size}."
 
 
 def sensitivity_table(found: Sensitivity) -> RenderableType:
