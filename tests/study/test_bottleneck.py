@@ -115,6 +115,12 @@ def test_compute_alone():
     assert "no communication" in found.why
 
 
+def test_a_step_without_work_is_held_back_by_nothing():
+    found = named({"servers": 4}, Compute("think", 0.0))
+    assert (found.where, found.utilisation) == ("nothing", 0.0)
+    assert "takes no time" in found.why
+
+
 def test_an_exchange_that_is_only_partly_hidden_is_still_the_bottleneck():
     found = named({"servers": 4}, Compute("think", 0.02), ring(32))
     assert found.where.startswith("NIC ports")

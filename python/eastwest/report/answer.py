@@ -87,6 +87,8 @@ def _alone(result: StudyResult, fabric: str) -> str:
     """Say of the only fabric what share of a step the network takes."""
     hardest = max(result.rows, key=lambda row: row.exposed_share)
     scale = scales_of(result)[hardest.workload].step
+    if not any(row.step_s for row in result.rows):
+        return f"On {fabric} a training step takes no time: it has nothing to do."
     if hardest.exposed_share < _NOTHING:
         takes = f"takes {scale.with_unit(hardest.step_s)}, all of it" if len(result.rows) == 1 else "is all"
         return f"On {fabric} a training step {takes} compute."

@@ -159,12 +159,14 @@ def _storage_alone_s(run: Run, step: Step) -> float:
 def _hidden(run: Run, step: Step, window: float) -> Bottleneck:
     """A step that does not wait for its communication."""
     busy, took = float(run.compute_s[run.median_draw].mean()), float(run.step_s[run.median_draw])
+    if took == 0.0:
+        return Bottleneck("nothing", 0.0, "the step takes no time: there is nothing to compute or to send")
     why = "no communication" if window == 0.0 else "all communication hides behind compute"
     if busy > step.compute_s * (1 + 1e-9):
         why += f", which it stretches by {format_time(busy - step.compute_s)}"
     else:
         why += ": a faster network would not shorten the step"
-    return Bottleneck("GPU compute", min(busy / took, 1.0) if took else 0.0, why)
+    return Bottleneck("GPU compute", min(busy / took, 1.0), why)
 
 
 def _why(network: Network, run: Run, carriage: Carriage, tier: str, link: int) -> str:

@@ -42,7 +42,9 @@ def row(case: Case, network: Network, step: Step, carriage: Carriage, run: Run, 
     exposed = run.exposed_s.max(axis=1, initial=0.0)
     step_s, communication_s, exposed_s = (float(np.median(values)) for values in (run.step_s, slowest, exposed))
     busy = run.compute_s.mean(axis=1)
-    idle_share = max(float(np.median(1.0 - busy / np.maximum(run.step_s, np.finfo(float).tiny))), 0.0)
+    # in a step that takes no time nobody waits
+    shares = np.divide(busy, run.step_s, out=np.ones_like(busy), where=run.step_s > 0.0)
+    idle_share = max(float(np.median(1.0 - shares)), 0.0)
     ideal_s = float(ideal.communication_s.max(initial=0.0))
     return Row(
         fabric=case.fabric,
