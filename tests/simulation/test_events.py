@@ -48,6 +48,26 @@ def test_a_slow_link_gets_its_rate_back(fabric: Fabric) -> None:
     assert [change.rate for change in made] == [12.5e9, 12.5e9, 50e9, 50e9]
 
 
+def test_what_overlaps_lasts_until_the_last_has_ended(fabric: Fabric) -> None:
+    down = changes(["down host-3 leaf-0 at 1 us for 100 us", "down host-3 leaf-0 at 5 us for 5 us"], fabric, None)
+    ups = [change.at_s for change in down if change.becomes == "up"]
+    assert ups == pytest.approx([101e-6, 101e-6])
+    slow = changes(
+        ["slow host-3 leaf-0 to 100 Gb/s at 0 s for 1 ms", "slow host-3 leaf-0 to 200 Gb/s at 10 us for 10 us"],
+        fabric,
+        None,
+    )
+    assert [change.rate for change in slow if change.link == slow[0].link] == [12.5e9, 12.5e9, 12.5e9, 50e9]
+
+
+def test_hosts_that_send_nothing_may_fail_and_come_back(fabric: Fabric) -> None:
+    network = PacketNetwork(fabric)
+    given = flows([1, 2], [0, 0], 2_000_000)
+    for transport in ("uet", "mrc", "rocev2", "dctcp"):
+        wrong = changes(["down leaf-3 at 5 us for 10 us", "down host-100 at 5 us for 5 us"], fabric, None)
+        assert simulate(network, given, settings_for(transport, network, given), 0.01, wrong).unfinished == 0
+
+
 def test_a_switch_takes_all_its_cables_with_it(fabric: Fabric) -> None:
     assert len(changes(["down spine-0 at 1 ms"], fabric, None)) == 2 * (4 + 4)
 

@@ -22,6 +22,10 @@ use crate::capture::{Capture, CapturingIn};
 use crate::network::{interruptible, node_kind};
 use crate::{EngineError, to_python};
 
+/// Round trips of the empty network by which packets overtake each other on many paths: a full queue more on one than on
+/// another.
+const OVERTAKING: Picoseconds = 2;
+
 /// By how much packets overtake each other on one path: not at all, but for the resolution of times.
 const ONE_PATH: Picoseconds = 2048;
 
@@ -226,7 +230,7 @@ impl SettingsIn {
             ack_every: self.ack_every,
             timeout: picoseconds(self.timeout_s),
             overtaking: match self.transport.as_str() {
-                "mrc" => Some(base_rtt),
+                "mrc" => Some(OVERTAKING * base_rtt),
                 "dctcp" => Some(ONE_PATH),
                 _ => None,
             },

@@ -60,6 +60,19 @@ fn mrc_rides_through_a_lost_plane_at_seven_eighths_of_its_rate() {
 }
 
 #[test]
+fn a_nic_with_a_port_down_sends_by_the_others_without_loss() {
+    let graph = eight_planes();
+    let flows = [flow(0, 1, 8_000_000, US)];
+    let own_port = graph.out(0)[3];
+    let down = [Change { at: 0, link: own_port, becomes: Becomes::Down, routes_after: None }];
+    let rtt = 4 * US + 2 * 8 * PACKET + 2 * 8 * 1280;
+    let outcome = run_through(&graph, &flows, &down, &mrc(rtt, true), lossy(60 * FULL, true));
+    assert_eq!((outcome.totals.drops, outcome.totals.retransmits), (0, 0));
+    let ideal = 1985 * PACKET * 8 / 7; // 4,032 B a packet over seven ports of eight
+    assert!(last(&outcome) > ideal && last(&outcome) < ideal + 25 * US, "{} of {ideal}", last(&outcome));
+}
+
+#[test]
 fn over_one_hashed_path_a_transfer_waits_for_new_routes() {
     let graph = leaf_spine(2, 8, 4);
     let flows: Vec<_> = (0..8).map(|host| flow(host, 8 + host, 4_000_000, 0)).collect();

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from eastwest.engine.packets import Becomes, LinkChange
 from eastwest.errors import InputError
@@ -25,16 +27,42 @@ _EVENT = re.compile(
 )
 
 
+@dataclass(frozen=True)
+class _Fault:
+    """A link that is worse than built from one time to another (infinite: for good)."""
+
+    link: int
+    what: Becomes
+    begins_s: float
+    ends_s: float
+    rate: float
+    loss: float
+
+
 def changes(events: Sequence[str], fabric: Fabric, routes_after_s: float | None) -> list[LinkChange]:
     """What becomes of which links, in both directions.
+
+    Where events overlap on a link, it is down while any has it down, as slow as the slowest, and errs as the worst.
 
     Raises:
         InputError: an event cannot be read, or names nodes that there are not or that no cable joins.
     """
-    return [change for event in events for change in _changes(event, fabric, routes_after_s)]
+    faults = [fault for event in events for fault in _faults(event, fabric)]
+    built = fabric.links["rate_bps"].to_numpy() / 8
+    made = []
+    for link, what in dict.fromkeys((fault.link, fault.what) for fault in faults):
+        here = [fault for fault in faults if (fault.link, fault.what) == (link, what)]
+        times = sorted({time for fault in here for time in (fault.begins_s, fault.ends_s) if math.isfinite(time)})
+        for at_s in times:
+            still = [fault for fault in here if fault.begins_s <= at_s < fault.ends_s]
+            rate = min((fault.rate for fault in still), default=float(built[link]))
+            loss = max((fault.loss for fault in still), default=0.0)
+            becomes: Becomes = "up" if what == "down" and not still else what
+            made.append(LinkChange(at_s, link, becomes, rate, loss, routes_after_s))
+    return sorted(made, key=lambda change: change.at_s)
 
 
-def _changes(event: str, fabric: Fabric, routes_after_s: float | None) -> list[LinkChange]:
+def _faults(event: str, fabric: Fabric) -> list[_Fault]:
     found = _EVENT.fullmatch(event.strip())
     if found is None:
         raise InputError(f"{event!r} is no event; write one of: {'; '.join(FORMS)}")
@@ -51,18 +79,13 @@ def _changes(event: str, fabric: Fabric, routes_after_s: float | None) -> list[L
     except UnitError as error:
         raise InputError(f"{event!r}: {error}") from None
     loss = _share(event, found["share"]) if found["share"] else 0.0
-    becomes = _BECOMES[what]
     links = links_of(repr(event), fabric, found["a"], found["b"])
     rates = fabric.links["rate_bps"].to_numpy() / 8
     if what == "slow" and (slowest := float(rates[links].min())) <= rate:
         built = format_rate(slowest * 8)
         raise InputError(f"{event!r}: the link runs at {built}: name a lower rate")
-    started = [LinkChange(at_s, link, becomes, rate, loss, routes_after_s) for link in links]
-    if lasts_s is None:
-        return started
-    ends: Becomes = "up" if what == "down" else becomes
-    mended = [LinkChange(at_s + lasts_s, link, ends, float(rates[link]), 0.0, routes_after_s) for link in links]
-    return started + mended
+    ends_s = at_s + (math.inf if lasts_s is None else lasts_s)
+    return [_Fault(link, _BECOMES[what], at_s, ends_s, rate, loss) for link in links]
 
 
 def _share(event: str, text: str) -> float:

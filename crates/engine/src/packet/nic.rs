@@ -76,26 +76,40 @@ impl<T: Transport> Simulation<'_, T> {
         }
     }
 
+    /// The plane that a packet takes: that of its entropy value, or where that port is down another, by a value near its
+    /// own; such packets are dealt evenly over the ports that are up.
+    fn plane_that_is_up(&self, host: u32, packet: &mut Packet) -> usize {
+        let plane = self.plane(packet.entropy);
+        let ups = &self.hosts[host as usize].ups;
+        let is_up = |&plane: &usize| !self.ports[ups[plane] as usize].is_down;
+        if is_up(&plane) {
+            return plane;
+        }
+        let left = (0..ups.len()).filter(is_up).count();
+        let turn = usize::from(packet.entropy) / ups.len() % left.max(1);
+        let Some(other) = (0..ups.len()).filter(is_up).nth(turn) else { return plane };
+        packet.entropy = packet.entropy - plane as u16 + other as u16;
+        other
+    }
+
     /// Polls flows until one has a packet for a port; those that are for other planes' ports wait before these.
     fn poll_for(&mut self, host: u32, index: u32) -> Option<Waiting> {
         for _ in 0..MOST_POLLS * self.planes {
-            let packet = self.poll(host)?;
-            let plane = self.plane(packet.entropy);
+            let mut packet = self.poll(host)?;
+            let plane = self.plane_that_is_up(host, &mut packet);
             let waiting = Waiting::of(self.pool.put(packet), &packet);
             let other = self.hosts[host as usize].ups[plane];
             if other == index {
                 return Some(waiting);
             }
             let port = &mut self.ports[other as usize];
-            if port.is_down {
-                self.lose(waiting.place);
-                continue;
-            }
             port.push(waiting);
             self.wake_port(other);
             if self.ports[other as usize].data.len() > MOST_WAITING {
-                // the others are ahead of this one: what it lacks will come with them
-                self.wake_port(index);
+                // the others are ahead of this one: it waits until they have sent
+                let later = self.ports[other as usize].free_at.max(self.now);
+                self.ports[index as usize].is_armed = true;
+                self.wheel.add(later, Event::Free.word(index));
                 return None;
             }
         }

@@ -29,6 +29,9 @@ const FAR: Picoseconds = 10_000_000;
 /// Packets of a bucket whose way on is looked up ahead.
 const AT_ONCE: usize = 32;
 
+/// Number of a host that no flow begins or ends at.
+const NO_FLOWS: u32 = u32::MAX;
+
 /// What losses are parts of.
 const LOSS_WHOLE: u64 = 1_000_000_000;
 
@@ -416,6 +419,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
     fn free(&mut self, index: u32) {
         self.ports[index as usize].is_armed = false;
         match self.ports[index as usize].from {
+            End::Host(NO_FLOWS) => {}
             End::Host(host) => self.feed(host, index),
             End::Switch(_) => self.send(index),
         }
@@ -446,7 +450,7 @@ struct Plugging<'a> {
 
 impl<'a> Plugging<'a> {
     fn new(graph: &'a Graph, forwarding: &'a Forwarding) -> Self {
-        Self { graph, forwarding, host_of: vec![u32::MAX; graph.nodes()], planes: 0, plugs: Vec::new() }
+        Self { graph, forwarding, host_of: vec![NO_FLOWS; graph.nodes()], planes: 0, plugs: Vec::new() }
     }
 
     /// Number of a NIC as a host.
@@ -454,7 +458,7 @@ impl<'a> Plugging<'a> {
         let Some(&known) = self.host_of.get(node as usize) else {
             return Err(Error::Graph(format!("there is no node {node}")));
         };
-        if known != u32::MAX {
+        if known != NO_FLOWS {
             return Ok(known);
         }
         let plugs = self.forwarding.plugs(self.graph, node)?;

@@ -71,10 +71,10 @@ pub fn uet(base_rtt: u64, trims: bool) -> UetSettings {
     UetSettings { sprayed, entropies: 64 }
 }
 
-/// MRC, framed alike; packets may overtake each other by a round trip.
+/// MRC, framed alike; packets may overtake each other by two round trips.
 pub fn mrc(base_rtt: u64, trims: bool) -> MrcSettings {
     let sprayed =
-        SprayedSettings { overtaking: Some(base_rtt), loss_is_congestion: !trims, ..uet(base_rtt, trims).sprayed };
+        SprayedSettings { overtaking: Some(2 * base_rtt), loss_is_congestion: !trims, ..uet(base_rtt, trims).sprayed };
     MrcSettings { sprayed, entropies: 128, probe_every: 50 * US }
 }
 

@@ -127,11 +127,13 @@ class Way:
     def bandwidth(self, size: float) -> float:
         """Bytes of the buffer a second (algorithm bandwidth) of a collective of `size` bytes."""
         found, nodes = self._found, self.group.nodes
+        group_is_spread = self.group.ranks < 2 * nodes
         bus = found.count * (found.intra if nodes <= 2 else found.inter)
         if self.method in ("nvls", "nvls-tree"):
             bus = found.count * self._of_nvls
         elif self.method == "ring":
-            bus *= {"ll": 0.5, "ll128": 0.92, "simple": 1.0}[self.protocol]
+            # LL128 loses more where no NVLink joins neighbours: NCCL's factor for fewer than two GPUs a node
+            bus *= {"ll": 0.5, "ll128": 0.7 if group_is_spread else 0.92, "simple": 1.0}[self.protocol]
         else:
             bus = min(bus * 0.92, found.count * self._of(self.constants.tree))
             bus *= {"ll": 1 / 3.8, "ll128": 7 / 9 if nodes == 1 else 120 / 128, "simple": 1.0}[self.protocol]

@@ -1,0 +1,51 @@
+"""What a transport and its switches do unless told otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eastwest.engine.packets import PacketNetwork
+from eastwest.simulation import read_topology, settings_for, simulate
+from eastwest.workload.flows import flows
+
+DATA = Path(__file__).parent.parent / "data" / "htsim"
+FULL, ACK = 4096, 64
+RATE = 50e9
+
+
+@pytest.fixture(scope="module")
+def network() -> PacketNetwork:
+    return PacketNetwork(read_topology(DATA / "ft3_128_400g.topo"))
+
+
+def test_ultra_ethernet_scales_with_the_longest_round_trip(network: PacketNetwork) -> None:
+    settings = settings_for("uet", network, flows([0], [127], 1))
+    # six cables of 1 us each way, the packet and its answer stored and forwarded over each
+    assert settings.base_rtt_s == pytest.approx(12e-6 + 6 * (FULL + ACK) / RATE, rel=1e-9)
+    packets = int(np.ceil(settings.base_rtt_s * RATE / FULL))
+    assert settings.room == packets * FULL
+    assert settings.mark_from == int(np.ceil(packets * 0.2)) * FULL
+    assert settings.mark_to == int(np.ceil(packets * 0.8)) * FULL
+    assert settings.timeout_s == pytest.approx(15e-6 + 6 * settings.room / RATE)
+    assert (settings.rate, settings.trim, settings.pause_above) == (RATE, ACK, 0)
+
+
+def test_rocev2_pauses_at_fifteen_packets_and_lets_go_at_twelve(network: PacketNetwork) -> None:
+    settings = settings_for("rocev2", network, flows([0], [1], 1))
+    assert (settings.pause_above, settings.pause_at) == (15 * (4096 + 82), 12 * (4096 + 82))
+    assert (settings.room, settings.mark_to) == (0, 0)
+
+
+def test_completion_times_are_summed_up_by_their_percentiles(network: PacketNetwork) -> None:
+    hosts = np.arange(100)
+    given = flows(hosts, (hosts + 20) % 128, (hosts + 1) * 40_000)
+    result = simulate(network, given, settings_for("uet", network, given))
+    times = np.sort(result.run.end_s - result.run.start_s)
+    found = result.to_json()["fct_s"]
+    assert (found["min"], found["max"]) == (times[0], times[-1])
+    assert found["median"] == pytest.approx((times[49] + times[50]) / 2)
+    assert times[97] <= found["p99"] <= times[99]
+    assert found["p99"] > times[95]
