@@ -8,7 +8,7 @@ mod packets;
 mod program;
 
 use pyo3::create_exception;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(_native, EngineError, PyValueError, "What was given to the engine cannot be run.");
@@ -18,6 +18,8 @@ fn to_python(error: eastwest_engine::Error) -> PyErr {
     match error {
         eastwest_engine::Error::Interrupted => PyKeyboardInterrupt::new_err("interrupted"),
         apart @ eastwest_engine::Error::Unreachable { .. } => UnreachableError::new_err(apart.to_string()),
+        // a fault of the engine is no mistake in what it was given
+        fault @ eastwest_engine::Error::Internal(_) => PyRuntimeError::new_err(fault.to_string()),
         other => EngineError::new_err(other.to_string()),
     }
 }

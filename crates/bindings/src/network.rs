@@ -14,6 +14,7 @@ use eastwest_engine::schedule::{Fidelity, PacketNet, Record, RunOptions, record,
 use eastwest_engine::{PS_PER_S, Picoseconds};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -152,7 +153,7 @@ pub(crate) fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBo
         })
     });
     signal?;
-    result.map_err(|_| EngineError::new_err("the engine stopped on an internal error; please report it"))
+    result.map_err(|_| PyRuntimeError::new_err("the engine stopped on an internal error; please report it"))
 }
 
 #[pymethods]
