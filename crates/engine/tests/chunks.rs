@@ -139,14 +139,8 @@ fn both(case: &Case) -> Vec<(f64, f64)> {
 fn slices(collective: &Collective, ranks: usize) -> u32 {
     match (collective.kind, collective.algorithm) {
         (Kind::Broadcast | Kind::Reduce, _) | (_, Algorithm::Tree | Algorithm::NvlsTree) => 200 * ranks as u32,
-        (
-            _,
-            Algorithm::HierarchicalPipelined
-            | Algorithm::Pxn
-            | Algorithm::Nvls
-            | Algorithm::Sharp
-            | Algorithm::NvlsSharp,
-        ) => 80 * WINDOW,
+        (_, Algorithm::HierarchicalPipelined | Algorithm::Pxn | Algorithm::Nvls | Algorithm::Sharp) => 80 * WINDOW,
+        (_, Algorithm::NvlsSharp) => 240 * WINDOW,
         _ => 20 * WINDOW,
     }
 }
