@@ -106,10 +106,8 @@ impl<T: Transport> Simulation<'_, T> {
             port.push(waiting);
             self.wake_port(other);
             if self.ports[other as usize].data.len() > MOST_WAITING {
-                // the others are ahead of this one: it waits until they have sent
-                let later = self.ports[other as usize].free_at.max(self.now);
-                self.ports[index as usize].is_armed = true;
-                self.wheel.add(later, Event::Free.word(index));
+                // the others are ahead of this one: they send before it asks again
+                self.wake_port(index);
                 return None;
             }
         }
