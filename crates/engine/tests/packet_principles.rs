@@ -76,6 +76,8 @@ fn pauses_in_a_cycle_of_switches_stop_everything() {
     let outcome = run(&graph(12, 6, &cables), &flows(2000 * 4096), &roce(Repeat::GoBackN), lossless());
     assert!(outcome.flows.iter().all(|flow| flow.end.is_none()), "no flow can end");
     assert!(outcome.totals.unfinished > 0 && outcome.totals.drops == 0);
+    // Six links of the ring are paused from the first milliseconds until the run is given up, ten milliseconds later.
+    assert!(outcome.totals.paused > 6 * 9_000 * US, "{}", outcome.totals.paused);
     // So few packets that nothing is paused go through.
     times(&run(&graph(12, 6, &cables), &flows(5 * 4096), &roce(Repeat::GoBackN), lossless()));
 }

@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eastwest.fabric.tables import CABLES, CAGES, LINKS, NODES, PORTS, Fabric, Schema
+from eastwest.fabric.cabling import turn
+from eastwest.fabric.tables import CABLES, CAGES, LINKS, NODES, PORTS, Fabric, both_ways, numbered
 
 Numbers = NDArray[np.int64]
 
@@ -59,7 +60,7 @@ def bare(
     ports = pl.DataFrame(
         {
             "node": ends,
-            "number": _turn(ends),
+            "number": turn(ends),
             "cage": np.arange(2 * count),
             "rate_bps": np.tile(rate_bps, 2),
             "cable": np.tile(cable, 2),
@@ -67,12 +68,12 @@ def bare(
     )
     links = pl.DataFrame(
         {
-            "src": _both(a, b),
-            "dst": _both(b, a),
-            "src_port": _both(cable, cable + count),
-            "dst_port": _both(cable + count, cable),
+            "src": both_ways(a, b),
+            "dst": both_ways(b, a),
+            "src_port": both_ways(cable, cable + count),
+            "dst_port": both_ways(cable + count, cable),
             "cable": np.repeat(cable, 2),
-            "tier": pl.concat([forth, back]).gather(_both(cable, cable + count)),
+            "tier": pl.concat([forth, back]).gather(both_ways(cable, cable + count)),
             "rate_bps": np.repeat(rate_bps, 2),
             "efficiency": np.ones(2 * count),
             "latency_s": np.repeat(latency_s, 2),
@@ -81,12 +82,12 @@ def bare(
     return Fabric(
         name=name,
         plan={"shape": "bare", "hosts": hosts},
-        nodes=_numbered(_nodes(hosts, tiers, numbers), "node", NODES),
-        ports=_numbered(ports, "port", PORTS),
-        cages=_numbered(
-            pl.DataFrame({"node": ends, "number": _turn(ends), "breakout": np.ones(2 * count)}), "cage", CAGES
+        nodes=numbered(_nodes(hosts, tiers, numbers), "node", NODES),
+        ports=numbered(ports, "port", PORTS),
+        cages=numbered(
+            pl.DataFrame({"node": ends, "number": turn(ends), "breakout": np.ones(2 * count)}), "cage", CAGES
         ),
-        cables=_numbered(
+        cables=numbered(
             pl.DataFrame(
                 {
                     "port_a": cable,
@@ -99,7 +100,7 @@ def bare(
             "cable",
             CABLES,
         ),
-        links=_numbered(links, "link", LINKS),
+        links=numbered(links, "link", LINKS),
     )
 
 
@@ -123,18 +124,3 @@ def _nodes(hosts: int, tiers: Sequence[tuple[str, int]], numbers: Sequence[int] 
             **dict.fromkeys(_PLACES, nowhere),
         }
     )
-
-
-def _turn(of: Numbers) -> Numbers:
-    """For each entry, how many equal ones come before it."""
-    frame = pl.DataFrame({"of": of}).select(pl.int_range(pl.len()).over("of"))
-    turn: Numbers = frame.to_series().to_numpy()
-    return turn
-
-
-def _both(forth: Numbers, back: Numbers) -> Numbers:
-    return np.stack([forth, back], axis=1).reshape(-1)
-
-
-def _numbered(frame: pl.DataFrame, number: str, schema: Schema) -> pl.DataFrame:
-    return frame.with_row_index(number).select(pl.col(name).cast(dtype) for name, dtype in schema.items())

@@ -10,7 +10,7 @@ take about a second.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,9 +22,7 @@ from eastwest.fabric.hosts import PlacedHosts, place_hosts
 from eastwest.fabric.inside import KIND, Inside, inside
 from eastwest.fabric.plan import FabricPlan, Tier
 from eastwest.fabric.shapes import Wiring
-from eastwest.fabric.tables import CABLES, CAGES, LINKS, NODE_KINDS, NODES, PORTS, Fabric, Schema
-
-Value = TypeVar("Value", bound=np.generic)
+from eastwest.fabric.tables import CABLES, CAGES, LINKS, NODE_KINDS, NODES, PORTS, Fabric, both_ways, numbered
 
 
 def lay(plan: FabricPlan, wiring: Wiring, equipment: Mapping[Tier, Equipment]) -> Fabric:
@@ -93,16 +91,16 @@ def _nodes(
     )
     names = "server-" + _padded(servers) if wiring.server_names is None else pl.Series(wiring.server_names)
     of_server = pl.format("{}/{}", pl.lit(names.gather(np.repeat(servers, block.nodes))), pl.col("kind"))
-    numbered = pl.format("{}-{}", of_server, "index")
+    in_server = pl.format("{}-{}", of_server, "index")
     frames = [
-        inner.with_columns(pl.when(pl.col("kind") == "nvswitch").then(of_server).otherwise(numbered).alias("name"))
+        inner.with_columns(pl.when(pl.col("kind") == "nvswitch").then(of_server).otherwise(in_server).alias("name"))
     ]
     if block.shares_nvswitch:
         frames.append(_nvswitch_nodes(plan, block))
     frames += [_switch_nodes(tier) for tier in placed.values()]
     if hosts is not None:
         frames.append(hosts.table(plan, wiring, names))
-    return _numbered(pl.concat(frames, how="diagonal"), "node", NODES)
+    return numbered(pl.concat(frames, how="diagonal"), "node", NODES)
 
 
 def _nvswitch_nodes(plan: FabricPlan, block: Inside) -> pl.DataFrame:
@@ -198,7 +196,7 @@ def _ports(
     for ends in (_all(cabled, "port_a"), _all(cabled, "port_b")):
         cable[ends] = np.arange(len(ends))
     frame = pl.DataFrame({"node": node, "number": number, "cage": cage, "rate_bps": rate_bps, "cable": cable})
-    return _numbered(frame, "port", PORTS)
+    return numbered(frame, "port", PORTS)
 
 
 def _cages(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed], hosts: PlacedHosts | None) -> pl.DataFrame:
@@ -210,7 +208,7 @@ def _cages(plan: FabricPlan, block: Inside, placed: Mapping[Tier, Placed], hosts
     if hosts is not None:
         columns.append(hosts.cages())
     node, number, breakout = (np.concatenate(column) for column in zip(*columns, strict=True))
-    return _numbered(pl.DataFrame({"node": node, "number": number, "breakout": breakout}), "cage", CAGES)
+    return numbered(pl.DataFrame({"node": node, "number": number, "breakout": breakout}), "cage", CAGES)
 
 
 def _cables(cabled: list[Cabled]) -> pl.DataFrame:
@@ -224,7 +222,7 @@ def _cables(cabled: list[Cabled]) -> pl.DataFrame:
             "length_m": np.concatenate([cables.length_m for cables in cabled]),
         }
     )
-    return _numbered(frame, "cable", CABLES)
+    return numbered(frame, "cable", CABLES)
 
 
 def _links(
@@ -250,15 +248,17 @@ def _links(
         frames.append(
             pl.DataFrame(
                 {
-                    "src": _both(cables.node_a, cables.node_b),
-                    "dst": _both(cables.node_b, cables.node_a),
-                    "src_port": _both(cables.port_a, cables.port_b),
-                    "dst_port": _both(cables.port_b, cables.port_a),
+                    "src": both_ways(cables.node_a, cables.node_b),
+                    "dst": both_ways(cables.node_b, cables.node_a),
+                    "src_port": both_ways(cables.port_a, cables.port_b),
+                    "dst_port": both_ways(cables.port_b, cables.port_a),
                     "cable": np.repeat(first_cable + np.arange(count), 2),
                     "tier": _repeat([away, back], count),
                     "rate_bps": np.repeat(cables.rate_bps, 2),
                     "efficiency": np.repeat(efficiency, 2),
-                    "latency_s": _both(flight_s + enter_s[cables.node_b] + credit_s, flight_s + enter_s[cables.node_a]),
+                    "latency_s": both_ways(
+                        flight_s + enter_s[cables.node_b] + credit_s, flight_s + enter_s[cables.node_a]
+                    ),
                 }
             )
         )
@@ -266,7 +266,7 @@ def _links(
     frames.append(_inner_links(plan, block))
     if hosts is not None:
         frames.append(hosts.inner_links(plan))
-    return _numbered(pl.concat(frames), "link", LINKS)
+    return numbered(pl.concat(frames), "link", LINKS)
 
 
 def _inner_links(plan: FabricPlan, block: Inside) -> pl.DataFrame:
@@ -278,15 +278,15 @@ def _inner_links(plan: FabricPlan, block: Inside) -> pl.DataFrame:
     none = np.full(2 * len(a), -1, dtype=np.int64)
     return pl.DataFrame(
         {
-            "src": _both(a, b),
-            "dst": _both(b, a),
+            "src": both_ways(a, b),
+            "dst": both_ways(b, a),
             "src_port": none,
             "dst_port": none,
             "cable": none,
             "tier": _repeat([tier for pair in zip(block.away, block.back, strict=True) for tier in pair], servers),
             "rate_bps": np.tile(np.repeat(block.rate_bps, 2), servers),
             "efficiency": np.tile(np.repeat(block.efficiency, 2), servers),
-            "latency_s": np.tile(_both(block.latency_away_s, block.latency_back_s), servers),
+            "latency_s": np.tile(both_ways(block.latency_away_s, block.latency_back_s), servers),
         }
     )
 
@@ -315,15 +315,5 @@ def _all(cabled: list[Cabled], end: str) -> Numbers:
     return np.concatenate([getattr(cables, end) for cables in cabled])
 
 
-def _both(away: NDArray[Value], back: NDArray[Value]) -> NDArray[Value]:
-    """One entry of each in turn: the two directions of every pair of links."""
-    return np.stack([away, back], axis=1).reshape(-1)
-
-
 def _repeat(words: list[str], times: int) -> pl.Series:
     return pl.Series(words).gather(np.tile(np.arange(len(words)), times))
-
-
-def _numbered(frame: pl.DataFrame, number: str, schema: Schema) -> pl.DataFrame:
-    """The columns of a table in order and of their types, after its numbering from 0."""
-    return frame.with_row_index(number).select(pl.col(name).cast(dtype) for name, dtype in schema.items())

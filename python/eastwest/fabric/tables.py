@@ -8,11 +8,14 @@ part costs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 Schema = dict[str, pl.DataType | type[pl.DataType]]
+Value = TypeVar("Value", bound=np.generic)
 
 NODE_KINDS = ("gpu", "nvswitch", "pcie", "nic", "switch", "host")
 """What a node is, in the engine's numbering; a host is the memory beside one front-end NIC."""
@@ -81,3 +84,13 @@ class Fabric:
     cages: pl.DataFrame
     cables: pl.DataFrame
     links: pl.DataFrame
+
+
+def numbered(frame: pl.DataFrame, number: str, schema: Schema) -> pl.DataFrame:
+    """The columns of a table in order and of their types, after its numbering from 0."""
+    return frame.with_row_index(number).select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+
+
+def both_ways(away: NDArray[Value], back: NDArray[Value]) -> NDArray[Value]:
+    """One entry of each in turn: the two directions of every pair of links."""
+    return np.stack([away, back], axis=1).reshape(-1)

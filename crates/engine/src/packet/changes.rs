@@ -55,6 +55,7 @@ impl<T: Transport> Simulation<'_, T> {
                 self.empty(link);
             }
             Becomes::Up => {
+                self.totals.paused += self.paused_since.remove(&link).map_or(0, |since| self.now - since);
                 let port = &mut self.ports[link as usize];
                 (port.is_down, port.is_paused, port.is_pausing) = (false, false, false);
                 self.wake_port(link);

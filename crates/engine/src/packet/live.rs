@@ -118,8 +118,7 @@ impl<T: Transport> Live for Simulation<'_, T> {
     fn advance(&mut self, until: Picoseconds, stop: &AtomicBool, news: &mut Vec<News>) -> Result<Picoseconds> {
         let halt = self.handle(until, stop)?;
         if self.news.is_empty() {
-            let is_waiting = self.fates.iter().any(|fate| fate.received.is_none());
-            if halt == Halt::Quiet && is_waiting {
+            if halt == Halt::Quiet && self.fates.iter().any(|fate| fate.received.is_none()) {
                 return Err(Error::Program(format!(
                     "packets are stuck: nothing new has arrived anywhere since {} us, as in a deadlock of pauses",
                     self.progress / 1_000_000

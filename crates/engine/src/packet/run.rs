@@ -330,6 +330,8 @@ impl<'a, T: Transport> Simulation<'a, T> {
         for sender in self.senders.iter().flatten() {
             self.totals.retransmits += sender.retransmits();
         }
+        // Ports that nobody let go.
+        self.totals.paused += self.paused_since.values().map(|&since| self.now - since).sum::<Picoseconds>();
         self.close()?;
         let capture = self.capture.map(|capture| *capture);
         Ok(PacketOutcome { flows: self.fates, totals: self.totals, end: self.now, events: self.events, capture })
