@@ -59,6 +59,23 @@ def test_flows_that_have_not_ended_are_told_with_exit_code_1(eastwest: Command) 
     assert (result["unfinished"], result["fct_s"]["max"]) == (8, None)
 
 
+def test_settings_of_a_file_stand_in_place_of_the_defaults(eastwest: Command, tmp_path: Path) -> None:
+    (tmp_path / "marked.yaml").write_text("switch: { marks: { from: 50 kB, to: 100 kB } }\n")
+    ends = ("--transport", "rocev2", "--json")
+    plain, marked = (
+        json.loads(eastwest("simulate", *NETWORK, *FLOWS, *ends, *settings).out)
+        for settings in ((), ("--settings", "marked.yaml"))
+    )
+    assert plain["marks"] == 0 < marked["marks"]
+
+
+def test_a_mistake_in_settings_is_told_with_its_line(eastwest: Command, tmp_path: Path) -> None:
+    (tmp_path / "wrong.yaml").write_text("switch:\n  rom: 1 MB\n")
+    said = eastwest("simulate", *NETWORK, *FLOWS, "--settings", "wrong.yaml")
+    assert (said.code, said.out) == (2, "")
+    assert "wrong.yaml:2:3: unknown entry 'rom' in switch; did you mean 'room'?" in said.err
+
+
 def test_what_is_wrong_is_told_with_exit_code_2(eastwest: Command, tmp_path: Path) -> None:
     (tmp_path / "bad.cm").write_text("Nodes 128\nConnections 1\n1->500 start 0 size 10\n")
     for arguments, says in (

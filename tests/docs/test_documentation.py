@@ -88,6 +88,13 @@ def test_yaml_snippets_fit_into_the_starting_study(page):
         spec.from_mapping(study)
 
 
+@pytest.mark.parametrize("block", blocks(ROOT / "docs" / "simulate.md", "yaml packets"))
+def test_packet_settings_shown_are_read_by_the_transport_that_knows_them(block, tmp_path):
+    path = tmp_path / "settings.yaml"
+    path.write_text(block)
+    assert spec.read_settings(path, "rocev2")
+
+
 def rows(page, heading):
     """Cells of the table below a heading row, without code marks."""
     lines = page.read_text(encoding="utf-8").splitlines()
@@ -111,7 +118,8 @@ def test_mistakes_are_told_as_the_page_says(right, wrong, message):
 
 
 def test_every_key_of_the_schema_is_described():
-    described = set(re.findall(r"`(\w+)`", (ROOT / "docs" / "study.md").read_text(encoding="utf-8")))
+    pages = [(ROOT / "docs" / page).read_text(encoding="utf-8") for page in ("study.md", "simulate.md")]
+    described = set(re.findall(r"`(\w+)`", "".join(pages)))
     schema = spec.json_schema()
     keys = {key for part in (schema, *schema["$defs"].values()) for key in part["properties"]}
     assert keys <= described

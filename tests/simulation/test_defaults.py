@@ -39,6 +39,21 @@ def test_rocev2_pauses_at_fifteen_packets_and_lets_go_at_twelve(network: PacketN
     assert (settings.room, settings.mark_to) == (0, 0)
 
 
+def test_what_is_stated_stands_and_framing_scales_the_rest(network: PacketNetwork) -> None:
+    given = flows([0], [127], 1)
+    small = settings_for("rocev2", network, given, stated=(("payload", 1024), ("ack_every", 4096)))
+    assert (small.payload, small.header, small.ack_packets) == (1024, 82, 4)
+    assert small.pause_above == 15 * (1024 + 82)
+    stated = settings_for("uet", network, given, stated=(("room", 10_000), ("loss", 0.5)))
+    assert (stated.room, stated.loss, stated.trim) == (10_000, 0.5, ACK)
+
+
+def test_without_pauses_switches_have_room_of_a_bandwidth_delay_product(network: PacketNetwork) -> None:
+    lossy = settings_for("rocev2", network, flows([0], [127], 1), stated=(("pause_above", 0), ("pause_at", 0)))
+    product = lossy.base_rtt_s * RATE
+    assert product <= lossy.room < product + 4096 + 82
+
+
 def test_completion_times_are_summed_up_by_their_percentiles(network: PacketNetwork) -> None:
     hosts = np.arange(100)
     given = flows(hosts, (hosts + 20) % 128, (hosts + 1) * 40_000)

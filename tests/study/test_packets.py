@@ -131,6 +131,24 @@ def test_flows_that_hash_onto_one_link_take_longer_than_sprayed_ones():
     assert hashed.step_s > 1.05 * sprayed.step_s
 
 
+def test_what_packets_states_reaches_the_run():
+    marks = {"from": "20 kB", "to": "40 kB"}
+    stated = {"transport": {"payload": "2 KiB", "dcqcn": "paper"}, "switch": {"marks": marks}}
+    plain, found = (by("packet", study(ALL_TO_ALL, fabric=fabric)).packets for fabric in ({}, {"packets": stated}))
+    assert found.packets == 2 * plain.packets  # of half the payload
+    assert (plain.marks, plain.messages) == (0, found.messages)
+    assert found.marks > 0
+
+
+def test_settings_are_swept_and_told_in_columns():
+    sizes = {"packets": {"transport": {"payload": ["1 KiB", "4 KiB"]}}}
+    result = run(study(ALL_TO_ALL, fabric=sizes))
+    table = to_table(result).sort("packets.transport.payload")
+    assert table["packets.transport.payload"].to_list() == [1024, 4096]
+    first, second = table["packets_packets"].to_list()
+    assert first == 4 * second
+
+
 def test_the_same_study_gives_the_same_result():
     given = study(ALL_TO_ALL, fabric={"balancing": "ecmp"}, seeds=2)
     first, second = (run(given).rows[0] for _ in range(2))

@@ -31,6 +31,10 @@ def run(
         Literal["hash", "random", "shortest-queue"],
         typer.Option(help="How a switch chooses a port: by a hash of flow and entropy, any, the emptiest."),
     ] = "hash",
+    settings_file: Annotated[
+        Path | None,
+        typer.Option("--settings", metavar="FILE", help="YAML file of packet settings that differ from the defaults."),
+    ] = None,
     start_unit: Annotated[
         Literal["ps", "ns", "us"], typer.Option(help="Unit of the start times in a .cm file.")
     ] = "ps",
@@ -78,6 +82,7 @@ def run(
         raise InputError("name the network with --topology FILE, or with --study STUDY and --fabric NAME")
     net = simulation.study_network(study, fabric) if topology is None else simulation.read_topology(topology)
     given = simulation.read_flows(flows, net, start_unit)
+    stated = () if settings_file is None else simulation.read_settings(settings_file, transport)
     wrong = simulation.changes(event or (), net, routes_after_s)
     if (pcap is None) != (not capture):
         raise InputError("--capture LINK and --pcap FILE go together: name both")
@@ -86,7 +91,7 @@ def run(
     recorded = simulation.capturing(capture, net, transport, capture_limit) if capture else None
     try:
         network = PacketNetwork(net)
-        settings = simulation.settings_for(transport, network, given, balancing, seed)
+        settings = simulation.settings_for(transport, network, given, balancing, seed, stated=stated)
         result = simulation.simulate(
             network, given, settings, math.inf if until_s is None else until_s, wrong, recorded
         )

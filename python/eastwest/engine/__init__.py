@@ -3,7 +3,7 @@
 from eastwest.engine._native import EngineError, UnreachableError
 from eastwest.engine.by_packet import Wire, run_by_packet
 from eastwest.engine.messages import Messages
-from eastwest.engine.network import Balancing, Carriage, Fidelity, HashSeeds, Losses, Network, QpUse, Run
+from eastwest.engine.network import Balancing, Carriage, Fidelity, HashSeeds, Losses, Network, QpUse, Run, Stated
 from eastwest.engine.record import Record
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "QpUse",
     "Record",
     "Run",
+    "Stated",
     "UnreachableError",
     "Wire",
     "run_by_packet",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,16 +13,16 @@ import polars as pl
 from eastwest.engine._native import EngineError
 from eastwest.engine.defaults import FRAMINGS, Framing, settings_for
 from eastwest.engine.messages import Messages
-from eastwest.engine.network import Carriage, Floats, Network, Run, named
+from eastwest.engine.network import Carriage, Floats, Network, Run, Stated, named
 from eastwest.engine.packets import Choice, PacketNetwork, PacketSettings, Repeat, Transport
 from eastwest.engine.program import native_mix
 from eastwest.fabric import Fabric
 from eastwest.workload import Step
 from eastwest.workload.flows import Flows, flows
 
-ACK_PACKETS = 4
-"""Packets after which RoCEv2 receivers acknowledge here: 16 KiB, as Ultra Ethernet's do. InfiniBand's rules leave it to
-the receiver; one for each packet would take 2 % of the way back."""
+ACK_EVERY = 16_384
+"""Bytes after which receivers acknowledge here: those of Ultra Ethernet's. InfiniBand's rules leave it to the receiver;
+with RoCEv2 one for each packet would take 2 % of the way back."""
 
 
 @dataclass(frozen=True)
@@ -69,22 +70,24 @@ def run_by_packet(
             tolerance,
             list(seeds),
             packets.native,
-            _settings(packets, wire),
+            _settings(packets, wire, carriage.stated),
             efficiency,
         )
     took, counts = arrays.pop("transfer_s"), arrays.pop("packets")
     return Run(**arrays, messages=tuple(Messages.of(*each) for each in zip(took, counts, strict=True)))
 
 
-def _settings(packets: PacketNetwork, wire: Wire) -> PacketSettings:
-    """Settings whose full packet has the payload and the efficiency of the fabric's link layer."""
+def _settings(packets: PacketNetwork, wire: Wire, stated: Stated) -> PacketSettings:
+    """Settings whose full packet is that of the fabric's link layer, in payload and efficiency, unless stated."""
     plan = packets.fabric.plan["link_layer"]
     payload = int(plan["mtu_bytes"])
     header = round(payload / float(plan["efficiency"])) - payload
     framing = Framing(payload, header, FRAMINGS[wire.transport].control)
-    settings = settings_for(wire.transport, packets, _from_first(packets), wire.choice, framing=framing)
-    entropies = wire.entropies or settings.entropies
-    return replace(settings, repeat=wire.repeat, entropies=entropies, ack_packets=ACK_PACKETS)
+    habits: dict[str, Any] = {"repeat": wire.repeat, "ack_every": ACK_EVERY}
+    if wire.entropies:
+        habits["entropies"] = wire.entropies
+    given = tuple((habits | dict(stated)).items())
+    return settings_for(wire.transport, packets, _from_first(packets), wire.choice, framing=framing, stated=given)
 
 
 def _from_first(packets: PacketNetwork) -> Flows:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from eastwest.engine.network import Stated
 from eastwest.engine.packets import Choice, PacketNetwork, PacketSettings, Transport
 from eastwest.workload.flows import Flows
 
@@ -48,6 +50,7 @@ FRAMINGS: dict[Transport, Framing] = {
     "uet": Framing(UET_PAYLOAD, UET_HEADER, UET_CONTROL),
     "mrc": Framing(UET_PAYLOAD, UET_HEADER, UET_CONTROL),
     "rocev2": Framing(ROCE_PAYLOAD, ROCE_HEADER, ROCE_CONTROL),
+    "dctcp": Framing(TCP_PAYLOAD, TCP_HEADER, TCP_CONTROL),
 }
 
 
@@ -58,73 +61,88 @@ def settings_for(
     choice: Choice = "hash",
     seed: int = 0,
     framing: Framing | None = None,
+    stated: Stated = (),
 ) -> PacketSettings:
     """Settings for flows on a network, with the transport's own framing where none is given; DCTCP always has its own.
 
     Ultra Ethernet and MRC: room of one bandwidth-delay product before each port, trimming, marks from 0.2 to 0.8 of it.
     RoCEv2: lossless by pauses, no marks. DCTCP: four bandwidth-delay products of room, marks above a seventh of one.
+
+    What is `stated` stands in place of these; framing scales the rest. Where it leaves neither pauses nor room,
+    switches have room of one bandwidth-delay product.
     """
     links = network.fabric.links
     from_hosts = np.isin(links["src"].to_numpy(), network.hosts) & (links["cable"].to_numpy() >= 0)
     ports = int(np.bincount(links["src"].to_numpy()[from_hosts], minlength=1).max())  # one a plane
     rate = float(network.rate_bps[from_hosts].max(initial=0.0)) / BITS * ports
-    if transport == "dctcp":
-        return _dctcp(network, flows, rate, choice, seed)
-    sizes = framing or FRAMINGS[transport]
+    values = dict(stated)
+    own = FRAMINGS[transport] if framing is None or transport == "dctcp" else framing
+    sizes = replace(own, **{key: values.pop(key) for key in ("payload", "header", "control") if key in values})
     full = sizes.payload + sizes.header
     base_rtt_s = network.round_trip_s(flows, full, sizes.control)
-    if transport == "rocev2":
-        return PacketSettings(
-            transport,
-            sizes.payload,
-            sizes.header,
-            sizes.control,
-            rate,
-            base_rtt_s,
-            ROCE_TIMEOUT_S,
-            pause_above=PAUSE_ABOVE * full,
-            pause_at=PAUSE_AT * full,
-            choice=choice,
-            seed=seed,
-        )
-    packets = math.ceil(base_rtt_s * rate / full)  # the bandwidth-delay product
-    room = packets * full
-    return PacketSettings(
+    bare = PacketSettings(
         transport,
         sizes.payload,
         sizes.header,
         sizes.control,
         rate,
         base_rtt_s,
+        ROCE_TIMEOUT_S,
+        choice=choice,
+        seed=seed,
+    )
+    habits = {"dctcp": _dctcp, "rocev2": _rocev2, "uet": _sprayed, "mrc": _sprayed}
+    return _with(habits[transport](bare), values)
+
+
+def _with(settings: PacketSettings, values: dict[str, Any]) -> PacketSettings:
+    changed = replace(settings, **values)
+    if changed.transport == "rocev2" and "ack_every" in values:
+        changed = replace(changed, ack_packets=max(1, changed.ack_every // changed.payload))
+    if not changed.pause_above and not changed.room:
+        changed = replace(changed, room=_product(changed) * _full(changed))
+    return changed
+
+
+def _full(settings: PacketSettings) -> int:
+    """Bytes of a full packet on the wire."""
+    return settings.payload + settings.header
+
+
+def _product(settings: PacketSettings) -> int:
+    """The bandwidth-delay product in full packets."""
+    return math.ceil(settings.base_rtt_s * settings.rate / _full(settings))
+
+
+def _rocev2(bare: PacketSettings) -> PacketSettings:
+    full = _full(bare)
+    return replace(bare, pause_above=PAUSE_ABOVE * full, pause_at=PAUSE_AT * full)
+
+
+def _sprayed(bare: PacketSettings) -> PacketSettings:
+    full, packets = _full(bare), _product(bare)
+    room = packets * full
+    return replace(
+        bare,
         # enough for a queue at each of six hops, both ways, and 15 us
-        15e-6 + 6 * room / rate,
-        entropies=MRC_ENTROPIES if transport == "mrc" else UET_ENTROPIES,
+        timeout_s=15e-6 + 6 * room / bare.rate,
+        entropies=MRC_ENTROPIES if bare.transport == "mrc" else UET_ENTROPIES,
         room=room,
         trim=UET_CONTROL,
         mark_from=math.ceil(packets * MARK_FROM) * full,
         mark_to=math.ceil(packets * MARK_TO) * full,
-        choice=choice,
-        seed=seed,
     )
 
 
-def _dctcp(network: PacketNetwork, flows: Flows, rate: float, choice: Choice, seed: int) -> PacketSettings:
-    full = TCP_PAYLOAD + TCP_HEADER
-    base_rtt_s = network.round_trip_s(flows, full, TCP_CONTROL)
-    product = base_rtt_s * rate
+def _dctcp(bare: PacketSettings) -> PacketSettings:
+    full = _full(bare)
+    product = bare.base_rtt_s * bare.rate
     mark = max(math.ceil(product * TCP_MARK), 2 * full)
-    return PacketSettings(
-        "dctcp",
-        TCP_PAYLOAD,
-        TCP_HEADER,
-        TCP_CONTROL,
-        rate,
-        base_rtt_s,
-        TCP_TIMEOUT_S,
+    return replace(
+        bare,
+        timeout_s=TCP_TIMEOUT_S,
         ack_every=full,
         room=math.ceil(product * TCP_ROOM) + 2 * full,
         mark_from=mark,
         mark_to=mark + 1,
-        choice=choice,
-        seed=seed,
     )

@@ -28,6 +28,8 @@ QpUse = Literal["split", "round-robin"]
 HashSeeds = Literal["per-switch", "shared"]
 Fidelity = Literal["ideal", "fluid", "packet"]
 Floats = npt.NDArray[np.float64]
+Stated = tuple[tuple[str, Any], ...]
+"""Names and values of packet settings (`packets.PacketSettings`) that stand in place of a transport's defaults."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,8 @@ class Carriage:
     `qps` queue pairs (flows) for each connection and channel; their bytes are `split` evenly, or whole messages of
     `message_bytes` take turns (`round-robin`, NCCL's default; 512 KiB is a step of its buffer: 4 MiB in 8 steps).
     `hash_seeds` says whether each switch hashes with a seed of its own. With "flowlet" a flow is spread over `flowlets`
-    hashed paths, with "source" a connection over so many `paths` that its sender chooses (None: over all).
+    hashed paths, with "source" a connection over so many `paths` that its sender chooses (None: over all). Where every
+    packet is simulated, `stated` says how they are sent and switched.
     """
 
     balancing: Balancing = "ecmp"
@@ -47,6 +50,7 @@ class Carriage:
     hash_seeds: HashSeeds = "per-switch"
     flowlets: int = 8
     paths: int | None = None
+    stated: Stated = ()
 
     @property
     def is_drawn(self) -> bool:

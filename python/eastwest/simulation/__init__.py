@@ -5,12 +5,14 @@ from eastwest.simulation.capture import capturing, write_pcap
 from eastwest.simulation.events import changes
 from eastwest.simulation.inputs import read_flows, read_topology, study_network
 from eastwest.simulation.result import SimulationResult, simulate
+from eastwest.spec import read_settings
 
 __all__ = [
     "SimulationResult",
     "capturing",
     "changes",
     "read_flows",
+    "read_settings",
     "read_topology",
     "settings_for",
     "simulate",

@@ -6,8 +6,10 @@
 from eastwest.spec.fabrics import Cluster, Fabric
 from eastwest.spec.load import bundled_studies, from_mapping, load, loads
 from eastwest.spec.mixes import Mix, MixBackground, MixJob
+from eastwest.spec.packets import Packets
 from eastwest.spec.parameters import Parameter, parameter
 from eastwest.spec.schema import json_schema
+from eastwest.spec.settings_file import read_settings
 from eastwest.spec.start import starting_file, write_starting_file
 from eastwest.spec.study import Prices, Study, StudyError
 from eastwest.spec.sweep import MOST_COMBINATIONS
@@ -43,6 +45,7 @@ __all__ = [
     "MixJob",
     "Nccl",
     "Operations",
+    "Packets",
     "Parameter",
     "Placement",
     "Prices",
@@ -59,6 +62,7 @@ __all__ = [
     "load",
     "loads",
     "parameter",
+    "read_settings",
     "starting_file",
     "write_starting_file",
 ]

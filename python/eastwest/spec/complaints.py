@@ -28,14 +28,17 @@ _WANTED = {
 }
 
 
-def complaints(error: ValidationError, source: Source) -> Iterator[Mistake]:
-    """Each error of a study's validation as a mistake at its place in the file.
+def complaints(
+    error: ValidationError, source: Source, model: type[BaseModel] = Study, whole: str = "the study"
+) -> Iterator[Mistake]:
+    """Each error of the validation of a study, or of another `model` that is a file of its own, as a mistake in it.
 
-    What a fabric inherits, or lacks although it inherits, is told of the fabric that states or lacks it.
+    What a fabric inherits, or lacks although it inherits, is told of the fabric that states or lacks it. Messages call
+    the file's content `whole`.
     """
     for details in error.errors(include_url=False):
         if not (_is_inherited(details, source) or _is_short_of_faulty_items(details) or _is_told(details, source)):
-            yield _mistake(details, source)
+            yield _mistake(details, source, model, whole)
 
 
 def _is_told(details: ErrorDetails, source: Source) -> bool:
@@ -60,24 +63,24 @@ def _is_short_of_faulty_items(details: ErrorDetails) -> bool:
     return details["type"] == "too_short" and len(details["input"]) >= (details.get("ctx") or {})["min_length"]
 
 
-def _mistake(details: ErrorDetails, source: Source) -> Mistake:
+def _mistake(details: ErrorDetails, source: Source, model: type[BaseModel], whole: str) -> Mistake:
     kind, loc = details["type"], details["loc"]
     context: dict[str, Any] = details.get("ctx") or {}
     is_key = bool(loc) and loc[-1] == "[key]"
     place = _place(loc[:-1] if is_key else loc, source, missing=kind == "missing")
-    what = _what(place[:-1] if is_key else place, source)
+    what = _what(place[:-1] if is_key else place, source, whole)
     match kind:
         case "refused":
             if (at := context["at"]) is not None:
                 place = (*place, *(at if isinstance(at, tuple) else (at,)))
             return source.mistake(place, context["message"], context["expected"], context["nearest"])
         case "missing":
-            owner = _what(place[:-1], source)
+            owner = _what(place[:-1], source, whole)
             lacking = f"its item {place[-1] + 1}" if isinstance(place[-1], int) else repr(place[-1])
             return source.mistake(place[:-1], f"{owner} lacks {lacking}", key=True)
         case "extra_forbidden":
-            known = tuple(_fields(loc[:-1]))
-            message = f"unknown entry {str(loc[-1])!r} in {_what(place[:-1], source)}"
+            known = tuple(_fields(loc[:-1], model))
+            message = f"unknown entry {str(loc[-1])!r} in {_what(place[:-1], source, whole)}"
             return source.mistake(place, message, known, nearest(loc[-1], known), key=True)
         case "literal_error":
             words = tuple(re.findall(r"'([^']*)'", context["expected"])) or (context["expected"],)
@@ -144,11 +147,11 @@ def _place(loc: tuple[int | str, ...], source: Source, *, missing: bool) -> Plac
     return place
 
 
-def _what(place: Place, source: Source) -> str:
+def _what(place: Place, source: Source, whole: str) -> str:
     """A place in words: fabric 'roce-400g', link of fabric 'roce-400g', operation 'sync' of workload 'job'."""
     match place:
         case ():
-            return "the study"
+            return whole
         case (str(kind), name) if kind in _ONE:
             return f"{_ONE[kind]} {source.base(kind, str(name))!r}"
         case (*_, "operations", int(index)):
@@ -156,16 +159,16 @@ def _what(place: Place, source: Source) -> str:
             called = entry.get("name") if isinstance(entry, dict) else None
             return f"operation {called!r}" if isinstance(called, str) else f"operation {index + 1}"
         case (*_, int()):
-            return f"an item of {_what(place[:-1], source)}"
+            return f"an item of {_what(place[:-1], source, whole)}"
         case (name,):
             return str(name)
         case _:
-            return f"{place[-1]} of {_what(place[:-1], source)}"
+            return f"{place[-1]} of {_what(place[:-1], source, whole)}"
 
 
-def _fields(loc: tuple[int | str, ...]) -> Iterator[str]:
-    """Entries that the model at a pydantic location knows."""
-    annotation: Any = Study
+def _fields(loc: tuple[int | str, ...], root: type[BaseModel]) -> Iterator[str]:
+    """Entries that the model at a pydantic location within another knows."""
+    annotation: Any = root
     for step in loc:
         annotation = _below(annotation, step)
     model = _bare(annotation)

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, ConfigDict, Field, Strict, WithJsonSchema, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 from pydantic_core.core_schema import ValidationInfo
 
 from eastwest.catalog import Technology
 from eastwest.engine import Balancing, HashSeeds, QpUse
 from eastwest.fabric import FrontendNetwork, Shape, TierPair
 from eastwest.spec.failures import Failure
+from eastwest.spec.packets import TRANSPORTS, Packets, stated
 from eastwest.spec.values import (
     ClusterName,
     Count,
@@ -29,6 +31,7 @@ from eastwest.spec.values import (
     Surroundings,
     SwitchByTier,
     refuse,
+    within,
 )
 
 BALANCING: dict[str, Balancing] = {
@@ -254,6 +257,8 @@ class Fabric(Entry):
     """Length of the cables between two tiers."""
     failures: tuple[Failure, ...] = ()
     """What has failed, or runs slower than it was built to."""
+    packets: Packets = Packets()
+    """How packets are sent and switched, where every packet is simulated."""
 
     @field_validator("balancing", mode="before")
     @classmethod
@@ -281,4 +286,12 @@ class Fabric(Entry):
         for needed in _NEEDED.get(self.shape, ("switch",)):
             if not getattr(self, needed):
                 raise refuse(f"the shape {self.shape} needs {needed!r}", at="shape")
+        return self
+
+    @model_validator(mode="after")
+    def _knows_its_packet_settings(self) -> Fabric:
+        try:
+            stated(self.packets, TRANSPORTS[self.technology])
+        except PydanticCustomError as error:
+            raise within("packets", error) from None
         return self

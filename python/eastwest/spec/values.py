@@ -49,6 +49,13 @@ def refuse(
     return PydanticCustomError("refused", "{message}", context)
 
 
+def within(entry: str, error: PydanticCustomError) -> Exception:
+    """The error of a validator of what stands below `entry`, as one of the mapping that the entry is in."""
+    told = error.context or {}
+    at = told["at"] if isinstance(told["at"], tuple) else (told["at"],)
+    return refuse(told["message"], told["expected"], told["nearest"], (entry, *at))
+
+
 def _quantity(parse: Callable[..., Any], example: str, description: str, *, zero: bool = False) -> tuple[Any, Any]:
     def read(written: Any) -> Any:
         try:

@@ -11,6 +11,7 @@ from eastwest.engine import Carriage, EngineError, Network
 from eastwest.errors import InputError
 from eastwest.fabric import Fabric, FabricError, FabricPlan, Failure, FailureError, Frontend, Routes, Sites, Storage
 from eastwest.spec import Study, StudyError
+from eastwest.spec.packets import TRANSPORTS, stated
 from eastwest.units import format_rate
 
 
@@ -163,7 +164,14 @@ def carriage(study: Study, name: str) -> Carriage:
     """How connections cross a fabric of the study."""
     asked = study.fabrics[name]
     return Carriage(
-        asked.balancing, asked.qps, asked.qp_use, asked.message, asked.hash_seeds, asked.flowlets, asked.paths
+        asked.balancing,
+        asked.qps,
+        asked.qp_use,
+        asked.message,
+        asked.hash_seeds,
+        asked.flowlets,
+        asked.paths,
+        stated(asked.packets, TRANSPORTS[asked.technology]),
     )
 
 

@@ -6,21 +6,14 @@ from collections.abc import Sequence
 
 from eastwest.document import Place
 from eastwest.engine import Carriage, Network, Wire
-from eastwest.engine.packets import Choice, Repeat, Transport
+from eastwest.engine.packets import Choice, Repeat
 from eastwest.spec import Study
+from eastwest.spec.packets import TRANSPORTS
 from eastwest.study.result import Row
 from eastwest.units import format_time
 
 DRAWS = 3
 """Draws of a run by packets where the study states no `seeds`: each takes seconds to minutes."""
-
-TRANSPORTS: dict[str, Transport] = {
-    "rocev2": "rocev2",
-    "infiniband": "rocev2",
-    "ultra-ethernet": "uet",
-    "mrc": "mrc",
-}
-"""InfiniBand's credits are taken for pauses, and its transport for RoCEv2's."""
 
 CHOICES: dict[str, dict[str, Choice]] = {
     "rocev2": {"ecmp": "hash", "spray": "random", "adaptive": "shortest-queue"},

@@ -1,0 +1,214 @@
+"""Packet settings as a person writes them: of a study's fabric (`packets:`), and of `eastwest simulate --settings`.
+
+What is left out keeps the transport's own default (`eastwest.engine.defaults`). Not here: which transport hosts speak
+and how switches choose a port, which a study takes from `technology` and `balancing` and the command line has as flags.
+
+To add a setting: a field of an entry below, its name and value in `stated` as `eastwest.engine.packets.PacketSettings`
+has them, the transports that know it in `KNOWN_TO` where not all do, and a row in docs/simulate.md.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Strict, Tag, WithJsonSchema, model_validator
+
+from eastwest.engine import Stated
+from eastwest.engine.defaults import UET_CONTROL
+from eastwest.engine.packets import Dcqcn, Repeat, Transport
+from eastwest.spec.values import Entry, Size, Time, refuse
+
+TRANSPORTS: dict[str, Transport] = {
+    "rocev2": "rocev2",
+    "infiniband": "rocev2",
+    "ultra-ethernet": "uet",
+    "mrc": "mrc",
+}
+"""Of a fabric's technology. InfiniBand's credits are taken for pauses, and its transport for RoCEv2's."""
+
+KNOWN_TO: dict[tuple[str, str], tuple[Transport, ...]] = {
+    ("transport", "entropies"): ("uet", "mrc"),
+    ("transport", "probe_every"): ("mrc",),
+    ("transport", "repeat"): ("rocev2",),
+    ("transport", "dcqcn"): ("rocev2",),
+    ("switch", "trimming"): ("uet", "mrc"),
+}
+"""Settings that only some transports know."""
+
+LARGEST_QUEUE = 2**32 - 1
+"""Bytes that the engine counts before one port."""
+
+
+def _power_of_two(written: Any) -> Any:
+    is_one = isinstance(written, int) and not isinstance(written, bool) and 0 < written <= 2**15
+    if not is_one or written & (written - 1):
+        raise refuse(f"entropy values are counted in powers of two up to {2**15:,}, not {written!r}")
+    return written
+
+
+def _off_or_set(written: Any) -> str:
+    return "set" if isinstance(written, dict | Entry) else "off"
+
+
+PowerOfTwo = Annotated[
+    int, BeforeValidator(_power_of_two), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 2**15})
+]
+PacketSize = Annotated[Size, Field(le=16_384)]
+QueueSize = Annotated[Size, Field(le=LARGEST_QUEUE)]
+Moment = Annotated[Time, Field(le=3600)]
+Share = Annotated[float, Strict(), Field(ge=0.0, lt=1.0)]
+Off = Annotated[Literal["off"], Tag("off")]
+
+
+class TransportSettings(Entry):
+    """How hosts send."""
+
+    payload: PacketSize | None = None
+    """Payload of a full packet."""
+    header: PacketSize | None = None
+    """What stands around the payload on the wire."""
+    answer: PacketSize | None = None
+    """Size of an acknowledgement on the wire."""
+    entropies: PowerOfTwo | None = None
+    """Entropy values of a flow: a power of two."""
+    ack_every: QueueSize | None = None
+    """What arrives between two acknowledgements; with rocev2 in whole packets."""
+    timeout: Moment | None = None
+    """Without an answer for so long, a sender sends again."""
+    probe_every: Moment | None = None
+    """How often MRC tries an entropy value that it has retired."""
+    repeat: Repeat | None = None
+    """What is sent again where packets are missing: all from the gap on, or one by one."""
+    dcqcn: Dcqcn | None = None
+    """Rate control of RoCEv2 by marks: off, or with the parameters of its paper."""
+
+
+class Marks(Entry):
+    """Fill of a queue at which packets are marked as congested (ECN, RED)."""
+
+    start: Annotated[QueueSize, Field(alias="from")]
+    """Up to here none are."""
+    to: QueueSize
+    """From here on all are."""
+    most: Annotated[float, Strict(), Field(gt=0.0, le=1.0)] = 1.0
+    """Probability reached just before that."""
+
+    @model_validator(mode="after")
+    def _ascend(self) -> Marks:
+        if self.to < self.start:
+            raise refuse("marks are certain before they begin: 'to' is below 'from'", at="to")
+        return self
+
+
+class Pauses(Entry):
+    """When a switch pauses the other end of a cable (PFC)."""
+
+    above: QueueSize
+    """Bytes held of what came by the cable, above which it asks."""
+    at: QueueSize
+    """Bytes at which it lets go."""
+
+    @model_validator(mode="after")
+    def _descend(self) -> Pauses:
+        if self.at > self.above:
+            raise refuse("a switch lets go at less than it pauses above: 'at' exceeds 'above'", at="at")
+        return self
+
+
+class Watchdog(Entry):
+    """What breaks pauses that last too long (PFC watchdog)."""
+
+    detect: Moment
+    """A pause of this length is a storm: what waits is dropped."""
+    restore: Moment
+    """For so long after that the port hears no pause."""
+
+
+class SwitchSettings(Entry):
+    """How switches treat packets."""
+
+    room: QueueSize | None = None
+    """For data before each port, where nothing is paused."""
+    trimming: Literal["on", "off"] | None = None
+    """Whether packets without room lose their payload, or are dropped whole."""
+    marks: Annotated[Annotated[Marks, Tag("set")] | Off, Discriminator(_off_or_set)] | None = None
+    """Marks of congestion."""
+    pauses: Annotated[Annotated[Pauses, Tag("set")] | Off, Discriminator(_off_or_set)] | None = None
+    """Pauses, in place of drops."""
+    watchdog: Annotated[Annotated[Watchdog, Tag("set")] | Off, Discriminator(_off_or_set)] | None = None
+    """What breaks pauses that last too long."""
+
+
+class Packets(Entry):
+    """How packets are sent and switched, where it is not as the transport has it by default."""
+
+    transport: TransportSettings = TransportSettings()
+    """How hosts send."""
+    switch: SwitchSettings = SwitchSettings()
+    """How switches treat packets."""
+    loss: Share | None = None
+    """Share of packets that bit errors take on each link."""
+    patience: Moment | None = None
+    """A run in which nothing new arrives for so long is given up."""
+
+
+def stated(asked: Packets, transport: Transport) -> Stated:
+    """What is asked, as names and values of `PacketSettings`.
+
+    Raises:
+        PydanticCustomError: the transport knows no such setting, or two contradict each other; says at which.
+    """
+    for (part, key), known in KNOWN_TO.items():
+        if getattr(getattr(asked, part), key) is not None and transport not in known:
+            message = f"{key} is a setting of {' and '.join(known)}, and the transport is {transport}"
+            raise refuse(f"{message}: leave it out", at=(part, key))
+    values: dict[str, Any] = {**_hosts(asked.transport), **_switches(asked.switch, transport)}
+    values |= {"loss": asked.loss, "patience_s": asked.patience}
+    return tuple((name, value) for name, value in values.items() if value is not None)
+
+
+def _hosts(asked: TransportSettings) -> dict[str, Any]:
+    return {
+        "payload": _bytes(asked.payload),
+        "header": _bytes(asked.header),
+        "control": _bytes(asked.answer),
+        "entropies": asked.entropies,
+        "ack_every": _bytes(asked.ack_every),
+        "timeout_s": asked.timeout,
+        "probe_every_s": asked.probe_every,
+        "repeat": asked.repeat,
+        "dcqcn": asked.dcqcn,
+    }
+
+
+def _switches(asked: SwitchSettings, transport: Transport) -> dict[str, Any]:
+    is_lossless = transport == "rocev2" if asked.pauses is None else asked.pauses != "off"
+    for key in ("room", "trimming") if is_lossless else ():
+        if getattr(asked, key) not in (None, "off"):
+            what = f"nothing goes without room where switches pause senders, and {key} says what happens then"
+            raise refuse(f"{what}: leave it out, or say pauses: off", at=("switch", key))
+    if not is_lossless and asked.watchdog not in (None, "off"):
+        raise refuse("a watchdog breaks pauses, and there are none: leave it out", at=("switch", "watchdog"))
+    values: dict[str, Any] = {"room": _bytes(asked.room)}
+    if asked.trimming is not None:
+        values["trim"] = UET_CONTROL if asked.trimming == "on" else 0
+    match asked.marks:
+        case Marks(start=start, to=to, most=most):
+            values |= {"mark_from": _bytes(start), "mark_to": max(_bytes(to) or 0, 1), "mark_most": most}
+        case "off":
+            values |= {"mark_from": 0, "mark_to": 0}
+    match asked.pauses:
+        case Pauses(above=above, at=at):
+            values |= {"pause_above": _bytes(above), "pause_at": _bytes(at), "room": 0, "trim": 0}
+        case "off":
+            values |= {"pause_above": 0, "pause_at": 0}
+    match asked.watchdog:
+        case Watchdog(detect=detect, restore=restore):
+            values |= {"watchdog_detect_s": detect, "watchdog_restore_s": restore}
+        case "off":
+            values |= {"watchdog_detect_s": 0.0}
+    return values
+
+
+def _bytes(size: float | None) -> int | None:
+    return None if size is None else round(size)

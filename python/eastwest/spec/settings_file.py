@@ -1,0 +1,35 @@
+"""A file of packet settings alone: what a study has under `packets` of a fabric, as the whole of a YAML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import ValidationError
+from pydantic_core import PydanticCustomError
+
+from eastwest.document import MistakesError, name_of, read
+from eastwest.engine import Stated
+from eastwest.engine.packets import Transport
+from eastwest.spec.complaints import complaints
+from eastwest.spec.packets import Packets, stated
+from eastwest.spec.study import Source
+
+
+def read_settings(path: Path, transport: Transport) -> Stated:
+    """What a file states of packet settings, as names and values of `PacketSettings`.
+
+    Raises:
+        MistakesError: it cannot be read, is no mapping of settings, or the transport knows no such setting.
+    """
+    document = read(path)
+    data = {} if document.data is None else document.data
+    if not isinstance(data, dict):
+        message = f"packet settings are a mapping with {', '.join(Packets.model_fields)}, not {name_of(data)}"
+        raise MistakesError([document.mistake((), message)])
+    try:
+        return stated(Packets.model_validate(data), transport)
+    except ValidationError as error:
+        raise MistakesError(complaints(error, Source(document), Packets, "the settings")) from None
+    except PydanticCustomError as error:
+        told = error.context or {}
+        raise MistakesError([document.mistake(told["at"], told["message"], told["expected"])]) from None

@@ -1,0 +1,151 @@
+"""Packet settings: what is stated reaches the engine's settings, the rest keeps its default, and misuse is told."""
+
+import dataclasses
+
+import pytest
+
+from eastwest import spec
+from eastwest.document import MistakesError
+from eastwest.engine.packets import PacketSettings
+from eastwest.spec.packets import Packets, stated
+
+
+def settings(transport, /, **asked):
+    return dict(stated(Packets.model_validate(asked), transport))
+
+
+@pytest.fixture
+def told(tmp_path):
+    """What is said of a file of settings, with its line."""
+
+    def read(text, transport="rocev2"):
+        path = tmp_path / "settings.yaml"
+        path.write_text(text)
+        with pytest.raises(MistakesError) as caught:
+            spec.read_settings(path, transport)
+        return [str(each).removeprefix(f"{tmp_path}/") for each in caught.value.mistakes]
+
+    return read
+
+
+def test_what_is_not_stated_is_left_to_the_transport():
+    assert settings("uet") == settings("rocev2") == {}
+
+
+def test_units_are_read():
+    found = settings(
+        "uet",
+        transport={"payload": "8 KiB", "header": "100 B", "answer": "80 B", "ack_every": "32 KiB", "timeout": "1 ms"},
+        switch={"room": "2 MB"},
+        patience="10 ms",
+        loss=1e-5,
+    )
+    assert found == {
+        "payload": 8192,
+        "header": 100,
+        "control": 80,
+        "ack_every": 32768,
+        "timeout_s": 1e-3,
+        "room": 2_000_000,
+        "patience_s": 0.01,
+        "loss": 1e-5,
+    }
+
+
+def test_switches_mark_pause_and_break_storms():
+    found = settings(
+        "rocev2",
+        switch={
+            "marks": {"from": "100 kB", "to": "400 kB", "most": 0.2},
+            "pauses": {"above": "60 kB", "at": "50 kB"},
+            "watchdog": {"detect": "200 ms", "restore": "400 ms"},
+        },
+    )
+    assert (found["mark_from"], found["mark_to"]) == (100_000, 400_000)
+    assert found["mark_most"] == 0.2
+    assert (found["pause_above"], found["pause_at"]) == (60_000, 50_000)
+    assert (found["watchdog_detect_s"], found["watchdog_restore_s"]) == (0.2, 0.4)
+
+
+def test_what_is_off_is_off():
+    assert settings("uet", switch={"marks": "off", "trimming": "off"}) == {"mark_from": 0, "mark_to": 0, "trim": 0}
+    assert settings("rocev2", switch={"pauses": "off"}) == {"pause_above": 0, "pause_at": 0}
+    assert settings("rocev2", switch={"watchdog": "off"}) == {"watchdog_detect_s": 0.0}
+
+
+def test_a_sprayed_transport_on_switches_that_pause_is_not_trimmed():
+    found = settings("uet", switch={"pauses": {"above": "60 kB", "at": "50 kB"}})
+    assert (found["room"], found["trim"]) == (0, 0)
+
+
+def test_every_name_is_one_of_the_engine_s_settings():
+    known = {field.name for field in dataclasses.fields(PacketSettings)}
+    asked = {"transport": {"probe_every": "1 us", "entropies": 8}, "switch": {"room": "1 MB", "trimming": "on"}}
+    assert set(settings("mrc", **asked)) <= known
+    assert set(settings("rocev2", transport={"dcqcn": "paper", "repeat": "selective"})) <= known
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "transport:\n  paylod: 4 KiB",
+            "settings.yaml:2:3: unknown entry 'paylod' in transport; did you mean 'payload'?",
+        ),
+        ("trasport: {}", "settings.yaml:1:1: unknown entry 'trasport' in the settings; did you mean 'transport'?"),
+        ("transport: {payload: 4096}", "settings.yaml:1:22: 4096 has no unit"),
+        ("transport: {payload: 4 GiB}", "payload of transport must be at most 16384, not '4 GiB'"),
+        ("transport: {dcqcn: vendor}", "'vendor' does not fit dcqcn of transport"),
+        ("transport: {entropies: 64}", "settings.yaml:1:24: entropies is a setting of uet and mrc"),
+        ("switch: {trimming: on}", "trimming is a setting of uet and mrc, and the transport is rocev2"),
+        ("switch:\n  room: 1 MB", "settings.yaml:2:9: nothing goes without room where switches pause senders"),
+        (
+            "switch: {pauses: off, watchdog: {detect: 1 ms, restore: 1 ms}}",
+            "a watchdog breaks pauses, and there are none",
+        ),
+        ("switch: {marks: {from: 2 MB, to: 1 MB}}", "settings.yaml:1:34: marks are certain before they begin"),
+        ("switch: {marks: {from: 2 MB}}", "marks of switch lacks 'to'"),
+        ("switch: {marks: 1 MB}", "'1 MB' does not fit marks of switch"),
+        ("switch: {pauses: {above: 1 kB, at: 2 kB}}", "a switch lets go at less than it pauses above"),
+        ("loss: 1", "loss must be below 1.0, not 1"),
+        ("patience: 2 h", "patience must be at most 3600, not '2 h'"),
+        ("[1, 2]", "packet settings are a mapping with transport, switch, loss, patience, not a list"),
+        ("transport: [", "is not YAML"),
+    ],
+)
+def test_misuse_is_told_with_line_and_remedy(told, text, said):
+    (message,) = told(text)
+    assert said in message
+
+
+def test_entropy_values_are_a_power_of_two(told):
+    (message,) = told("transport: {entropies: 48}", "uet")
+    assert "settings.yaml:1:24: entropy values are counted in powers of two up to 32,768, not 48" in message
+
+
+def test_an_empty_file_states_nothing(tmp_path):
+    (tmp_path / "empty.yaml").write_text("# as it is\n")
+    assert spec.read_settings(tmp_path / "empty.yaml", "uet") == ()
+
+
+def test_a_study_s_fabric_tells_misuse_where_it_stands(mistakes):
+    (message,) = mistakes({("fabrics", "one", "packets"): {"transport": {"entropies": 64}}})
+    assert message.startswith("entropies is a setting of uet and mrc, and the transport is rocev2")
+    (message,) = mistakes({("fabrics", "one", "packets"): {"transport": {"paylod": "4 KiB"}}})
+    assert "unknown entry 'paylod' in transport of packets of fabric 'one'; did you mean 'payload'?" in message
+
+
+def test_a_fabric_like_another_with_another_transport_is_told_at_the_line_of_the_setting(mistakes):
+    sprayed = {"like": "one", "technology": "ultra-ethernet", "switch": "tomahawk5-64x800g"}
+    (message,) = mistakes(
+        {("fabrics", "one", "packets"): {"transport": {"dcqcn": "paper"}}, ("fabrics", "other"): sprayed}
+    )
+    assert "dcqcn is a setting of rocev2, and the transport is uet" in message
+
+
+def test_settings_are_swept_as_any_other_value(changed):
+    marks = ["off", {"from": "1 MB", "to": "2 MB"}]
+    study = changed({("fabrics", "other"): {"like": "one", "packets": {"switch": {"marks": marks}}}})
+    found = [study.fabrics[name].packets.switch.marks for name in study.variants("fabrics", "other")]
+    assert found[0] == "off"
+    assert (found[1].start, found[1].to) == (1e6, 2e6)
