@@ -13,6 +13,7 @@ pub mod dcqcn;
 pub mod dctcp;
 pub mod mrc;
 mod packet;
+mod path_health;
 mod random;
 pub mod roce;
 pub mod sprayed;
@@ -20,6 +21,7 @@ pub mod uet;
 
 pub use bitmap::Bitmap;
 pub use packet::{Flags, Kind, Packet};
+pub use path_health::PathHealth;
 pub use random::Random;
 
 /// Time, in picoseconds.
@@ -61,6 +63,11 @@ pub trait Sender {
 
     /// Packets sent again so far.
     fn retransmits(&self) -> u64;
+
+    /// What is known of its paths; nothing where it has but one.
+    fn paths(&self) -> PathHealth {
+        PathHealth::default()
+    }
 }
 
 /// The receiving side of one flow.

@@ -85,13 +85,13 @@ class PacketNetwork:
         rate: npt.NDArray[np.float64],
         latency_s: npt.NDArray[np.float64],
     ) -> None: ...
-    def round_trip_s(
+    def round_trips_s(
         self,
         from_node: npt.NDArray[np.uint32],
         to_node: npt.NDArray[np.uint32],
         there: int,
         back: int,
-    ) -> float: ...
+    ) -> npt.NDArray[np.float64]: ...
     def run(
         self,
         flows: object,
@@ -99,6 +99,7 @@ class PacketNetwork:
         changes: Sequence[object],
         until_s: float,
         capturing: object | None,
+        sampling: object | None,
     ) -> dict[str, Any]: ...
 
 class Capture:

@@ -192,6 +192,7 @@ impl<T: Transport> Simulation<'_, T> {
         let Some(sender) = &mut self.senders[flow] else { return };
         sender.on_packet(self.now, packet);
         if sender.is_done() {
+            self.fates[flow].retransmits = sender.retransmits();
             self.totals.retransmits += sender.retransmits();
             self.fates[flow].end = Some(self.now);
             self.left -= 1;

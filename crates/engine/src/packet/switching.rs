@@ -71,7 +71,7 @@ impl<T: Transport> Simulation<'_, T> {
         let size = u32::from(packet.size);
         let port = &mut self.ports[index as usize];
         if port.is_down {
-            self.lose(place);
+            self.lose(index, place);
             return;
         }
         match self.settings.buffers {
@@ -82,8 +82,7 @@ impl<T: Transport> Simulation<'_, T> {
                 ingress.held += size;
                 if ingress.held > pause.above && !ingress.is_pausing {
                     ingress.is_pausing = true;
-                    self.totals.pauses += 1;
-                    self.signal(way_in, Event::Pause);
+                    self.ask_to_pause(way_in);
                 }
             }
             Buffers::Lossy { room, trimming } => {
@@ -97,7 +96,7 @@ impl<T: Transport> Simulation<'_, T> {
             }
         }
         let port = &mut self.ports[index as usize];
-        self.totals.deepest = self.totals.deepest.max(port.data_bytes.into());
+        port.deepest = port.deepest.max(port.data_bytes);
         if !port.is_armed {
             if port.free_at <= self.now {
                 self.send(index);
@@ -111,7 +110,7 @@ impl<T: Transport> Simulation<'_, T> {
     fn enqueue_urgent(&mut self, index: u32, waiting: Waiting, room: u32) {
         let port = &mut self.ports[index as usize];
         if port.urgent_bytes + u32::from(waiting.size) > 2 * room {
-            self.lose(waiting.place);
+            self.lose(index, waiting.place);
             return;
         }
         port.push_urgent(waiting);
@@ -120,7 +119,7 @@ impl<T: Transport> Simulation<'_, T> {
     /// Finds no room for a packet: it or the one that came last loses its payload, or all.
     fn overflow(&mut self, index: u32, place: Place, room: u32, trimming: Trimming) {
         let Trimming::To { bytes } = trimming else {
-            self.lose(place);
+            self.lose(index, place);
             return;
         };
         let port = &mut self.ports[index as usize];
@@ -137,6 +136,9 @@ impl<T: Transport> Simulation<'_, T> {
         packet.size = bytes;
         packet.flags = packet.flags.with(Flags::TRIMMED).with_if(Flags::LAST_HOP, is_last_hop);
         self.totals.trims += 1;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.trimmed(index);
+        }
         let waiting = Waiting::of(cut, packet);
         self.enqueue_urgent(index, waiting, room);
     }
@@ -153,6 +155,9 @@ impl<T: Transport> Simulation<'_, T> {
                 let packet = &mut self.pool[place];
                 packet.flags = packet.flags.with(Flags::CE);
                 self.totals.marks += 1;
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.marked(index);
+                }
             }
         }
         self.release(index, size);
@@ -177,7 +182,7 @@ impl<T: Transport> Simulation<'_, T> {
     }
 
     /// Tells the port at the beginning of a cable to pause or to go on: a frame's time and the cable's later.
-    fn signal(&mut self, ingress: u32, event: Event) {
+    pub(super) fn signal(&mut self, ingress: u32, event: Event) {
         let port = &self.ports[ingress as usize];
         let when = self.now + port.time_of(PAUSE_BYTES) + port.latency();
         self.wheel.add(when, event.word(ingress));
@@ -199,7 +204,7 @@ impl<T: Transport> Simulation<'_, T> {
         let port = &mut self.ports[index as usize];
         if port.is_paused {
             port.is_paused = false;
-            self.totals.paused += self.now - self.paused_since.remove(&index).unwrap_or(self.now);
+            self.end_pause(index);
             self.wake_port(index);
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::{Feedback, Paths, SprayedSettings, Window};
-use crate::{Bitmap, Flags, Kind, Packet, Picoseconds, Sender, Transmit};
+use crate::{Bitmap, Flags, Kind, Packet, PathHealth, Picoseconds, Sender, Transmit};
 
 /// What is known of a packet that was sent.
 #[derive(Clone, Copy, Debug)]
@@ -286,5 +286,9 @@ impl<P: Paths, W: Window> Sender for SprayedSender<P, W> {
 
     fn retransmits(&self) -> u64 {
         self.retransmits
+    }
+
+    fn paths(&self) -> PathHealth {
+        self.paths.health()
     }
 }
