@@ -52,6 +52,12 @@ def test_units_are_read():
     }
 
 
+def test_contexts_are_shared_or_not_and_kept_for_a_time():
+    found = settings("mrc", transport={"contexts": "shared", "keep": "2 ms"})
+    assert found == {"shares_contexts": True, "keeps_s": 0.002}
+    assert settings("rocev2", transport={"contexts": "per-flow"}) == {"shares_contexts": False}
+
+
 def test_switches_mark_pause_and_break_storms():
     found = settings(
         "rocev2",
@@ -97,6 +103,8 @@ def test_every_name_is_one_of_the_engine_s_settings():
         ("transport: {payload: 4 GiB}", "payload of transport must be at most 16384, not '4 GiB'"),
         ("transport: {dcqcn: vendor}", "'vendor' does not fit dcqcn of transport"),
         ("transport: {entropies: 64}", "settings.yaml:1:24: entropies is a setting of uet and mrc"),
+        ("transport: {keep: 1 ms}", "keep is a setting of uet and mrc and dctcp, and the transport is rocev2"),
+        ("transport: {contexts: none}", "'none' does not fit contexts of transport"),
         ("switch: {trimming: on}", "trimming is a setting of uet and mrc, and the transport is rocev2"),
         ("switch:\n  room: 1 MB", "settings.yaml:2:9: nothing goes without room where switches pause senders"),
         (

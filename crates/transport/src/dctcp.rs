@@ -5,7 +5,7 @@
 //! that have arrived, as RACK does (RFC 8985); over one path a packet that is overtaken is lost. Not here: the handshake,
 //! flow control, delayed acknowledgements.
 
-use crate::sprayed::{Feedback, Paths, SprayedReceiver, SprayedSender, SprayedSettings, Window};
+use crate::sprayed::{Feedback, Paths, PeerContext, SprayedReceiver, SprayedSender, SprayedSettings, Window};
 use crate::{Picoseconds, Random};
 
 /// Weight of the last round trip's marks: RFC 8257's g, one sixteenth.
@@ -26,12 +26,19 @@ pub type DctcpSender = SprayedSender<OnePath, Dctcp>;
 /// The receiving side.
 pub type DctcpReceiver = SprayedReceiver;
 
+/// What messages of one connection share.
+pub type DctcpContext = PeerContext<OnePath, Dctcp>;
+
 impl DctcpSettings {
-    /// The sender of a message of so many bytes; the seed draws its source port, and so its path.
-    pub fn sender(&self, flow: u32, bytes: u64, seed: u64) -> DctcpSender {
-        let port = Random::new(seed ^ (u64::from(flow) << 32)).bits() as u16;
-        let window = Dctcp::new(self.sprayed.nscc.mtu, self.sprayed.nscc.base_rtt);
-        SprayedSender::new(self.sprayed, flow, bytes, OnePath(port), window)
+    /// What a connection begins with; the seed draws its source port, and so its path.
+    pub fn context(&self, seed: u64) -> DctcpContext {
+        let port = Random::new(seed).bits() as u16;
+        PeerContext::new(OnePath(port), Dctcp::new(self.sprayed.nscc.mtu, self.sprayed.nscc.base_rtt))
+    }
+
+    /// The sender of a message of so many bytes.
+    pub fn sender(&self, flow: u32, bytes: u64) -> DctcpSender {
+        SprayedSender::new(self.sprayed, flow, bytes)
     }
 
     /// The receiver of a message of so many bytes.

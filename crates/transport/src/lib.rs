@@ -5,7 +5,8 @@
 //! bytes are another crate's business.
 //!
 //! A driver calls [`Sender::on_packet`] with what comes back for a flow, then [`Sender::poll_transmit`] whenever the
-//! NIC can send for it, and [`Sender::on_deadline`] once the time that [`Sender::deadline`] names has come.
+//! NIC can send for it, and [`Sender::on_deadline`] once the time that [`Sender::deadline`] names has come. What outlasts
+//! a message is in a context, which flows may share: the driver keeps it and lends it for each call.
 //! Arithmetic is on integers: bytes, picoseconds, packets.
 
 mod bitmap;
@@ -13,7 +14,6 @@ pub mod dcqcn;
 pub mod dctcp;
 pub mod mrc;
 mod packet;
-mod path_health;
 mod random;
 pub mod roce;
 pub mod sprayed;
@@ -21,7 +21,6 @@ pub mod uet;
 
 pub use bitmap::Bitmap;
 pub use packet::{Flags, Kind, Packet};
-pub use path_health::PathHealth;
 pub use random::Random;
 
 /// Time, in picoseconds.
@@ -36,6 +35,8 @@ pub enum Transmit {
     NotBefore(Picoseconds),
     /// Nothing until a packet or a deadline comes.
     Nothing,
+    /// Nothing until a packet or a deadline of any flow comes that shares the context: it has no room.
+    NoRoom,
 }
 
 /// What a receiver answers to one packet: at most two packets.
@@ -43,17 +44,20 @@ pub type Answers = [Option<Packet>; 2];
 
 /// The sending side of one flow: a message of known length.
 pub trait Sender {
+    /// What flows to one peer, or those of one queue pair, share and hand on: window or rate, and what is known of paths.
+    type Context;
+
     /// Takes a packet that came back.
-    fn on_packet(&mut self, now: Picoseconds, packet: &Packet);
+    fn on_packet(&mut self, context: &mut Self::Context, now: Picoseconds, packet: &Packet);
 
     /// Gives the next packet that the transport's rules allow to send.
-    fn poll_transmit(&mut self, now: Picoseconds) -> Transmit;
+    fn poll_transmit(&mut self, context: &mut Self::Context, now: Picoseconds) -> Transmit;
 
     /// When [`Sender::on_deadline`] is to be called, if nothing changes; a driver may call it earlier.
-    fn deadline(&self) -> Option<Picoseconds>;
+    fn deadline(&self, context: &Self::Context) -> Option<Picoseconds>;
 
     /// Acts on a deadline that has come; does nothing where none has.
-    fn on_deadline(&mut self, now: Picoseconds);
+    fn on_deadline(&mut self, context: &mut Self::Context, now: Picoseconds);
 
     /// Whether every byte is known to have arrived.
     fn is_done(&self) -> bool;
@@ -63,17 +67,15 @@ pub trait Sender {
 
     /// Packets sent again so far.
     fn retransmits(&self) -> u64;
-
-    /// What is known of its paths; nothing where it has but one.
-    fn paths(&self) -> PathHealth {
-        PathHealth::default()
-    }
 }
 
 /// The receiving side of one flow.
 pub trait Receiver {
+    /// What flows that share the sender's context share at the receiver.
+    type Context;
+
     /// Takes a packet of the flow; gives the answers that are due.
-    fn on_packet(&mut self, now: Picoseconds, packet: &Packet) -> Answers;
+    fn on_packet(&mut self, context: &mut Self::Context, now: Picoseconds, packet: &Packet) -> Answers;
 
     /// Packets of the flow that have arrived, each counted once.
     fn received(&self) -> u32;

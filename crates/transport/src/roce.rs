@@ -34,6 +34,27 @@ pub struct RoceSettings {
     pub dcqcn: Option<DcqcnSettings>,
 }
 
+/// What outlasts a message of a queue pair at its sender: its path, and its rate where DCQCN governs it.
+#[derive(Clone, Debug)]
+pub struct RoceContext {
+    entropy: u16,
+    rate: Option<Dcqcn>,
+    /// When the rate allows the next packet.
+    next_at: Picoseconds,
+}
+
+impl RoceContext {
+    /// A queue pair as it begins; its UDP source port, and so its path, is drawn from the seed.
+    pub fn new(settings: &RoceSettings, seed: u64) -> Self {
+        let entropy = Random::new(seed).bits() as u16;
+        Self { entropy, rate: settings.dcqcn.map(Dcqcn::new), next_at: 0 }
+    }
+}
+
+/// What outlasts a message of a queue pair at its receiver: when it last told of a mark.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Notified(Option<Picoseconds>);
+
 /// One message on its way.
 #[derive(Clone, Debug)]
 pub struct RoceSender {
@@ -41,7 +62,6 @@ pub struct RoceSender {
     flow: u32,
     bytes: u64,
     packets: u32,
-    entropy: u16,
     /// Lowest packet that is not acknowledged.
     acknowledged: u32,
     /// Next packet to send.
@@ -49,29 +69,22 @@ pub struct RoceSender {
     /// One past the highest packet that was sent.
     highest: u32,
     lost: Bitmap,
-    rate: Option<Dcqcn>,
-    /// When its rate allows the next packet.
-    next_at: Picoseconds,
     timer: Option<Picoseconds>,
     retransmits: u64,
 }
 
 impl RoceSender {
-    /// A message of so many bytes; its UDP source port, and so its path, is drawn from the seed.
-    pub fn new(settings: RoceSettings, flow: u32, bytes: u64, seed: u64) -> Self {
-        let entropy = Random::new(seed ^ (u64::from(flow) << 32)).bits() as u16;
+    /// A message of so many bytes.
+    pub fn new(settings: RoceSettings, flow: u32, bytes: u64) -> Self {
         Self {
             settings,
             flow,
             bytes,
             packets: settings.framing.packets(bytes),
-            entropy,
             acknowledged: 0,
             next: 0,
             highest: 0,
             lost: Bitmap::default(),
-            rate: settings.dcqcn.map(Dcqcn::new),
-            next_at: 0,
             timer: None,
             retransmits: 0,
         }
@@ -79,9 +92,11 @@ impl RoceSender {
 }
 
 impl Sender for RoceSender {
-    fn on_packet(&mut self, now: Picoseconds, packet: &Packet) {
+    type Context = RoceContext;
+
+    fn on_packet(&mut self, context: &mut RoceContext, now: Picoseconds, packet: &Packet) {
         if packet.kind == Kind::Cnp {
-            if let Some(rate) = &mut self.rate {
+            if let Some(rate) = &mut context.rate {
                 rate.on_notification(now);
             }
         }
@@ -111,14 +126,14 @@ impl Sender for RoceSender {
         }
     }
 
-    fn poll_transmit(&mut self, now: Picoseconds) -> Transmit {
+    fn poll_transmit(&mut self, context: &mut RoceContext, now: Picoseconds) -> Transmit {
         let lost = self.lost.first();
         let seq = lost.unwrap_or(self.next);
         if lost.is_none() && (seq >= self.packets || seq - self.acknowledged >= self.settings.window) {
             return Transmit::Nothing;
         }
-        if now < self.next_at {
-            return Transmit::NotBefore(self.next_at);
+        if now < context.next_at {
+            return Transmit::NotBefore(context.next_at);
         }
         let is_again = seq < self.highest;
         self.retransmits += u64::from(is_again);
@@ -131,18 +146,18 @@ impl Sender for RoceSender {
         let is_last = seq + 1 == self.packets;
         let flags = Flags::default().with_if(Flags::AGAIN, is_again).with_if(Flags::ACK_NOW, is_last || is_again);
         let size = self.settings.framing.size(self.bytes, seq);
-        if let Some(rate) = &mut self.rate {
-            self.next_at = now + (f64::from(size) / rate.rate(now) * 1e12) as Picoseconds;
+        if let Some(rate) = &mut context.rate {
+            context.next_at = now + (f64::from(size) / rate.rate(now) * 1e12) as Picoseconds;
             rate.on_sent(size.into());
         }
-        Transmit::Packet(Packet::data(self.flow, seq, size, self.entropy, flags))
+        Transmit::Packet(Packet::data(self.flow, seq, size, context.entropy, flags))
     }
 
-    fn deadline(&self) -> Option<Picoseconds> {
+    fn deadline(&self, _context: &RoceContext) -> Option<Picoseconds> {
         self.timer
     }
 
-    fn on_deadline(&mut self, now: Picoseconds) {
+    fn on_deadline(&mut self, _context: &mut RoceContext, now: Picoseconds) {
         if self.timer.is_none_or(|timer| now < timer) {
             return;
         }
@@ -176,23 +191,13 @@ pub struct RoceReceiver {
     unacknowledged: u32,
     /// The gap that was last complained of, so that each is named once.
     complained: Option<u32>,
-    /// When it last told of a mark.
-    notified: Option<Picoseconds>,
 }
 
 impl RoceReceiver {
     /// Waits for the first packet of a flow of so many bytes.
     pub fn new(settings: RoceSettings, bytes: u64) -> Self {
         let packets = settings.framing.packets(bytes);
-        Self {
-            settings,
-            packets,
-            ahead: Bitmap::default(),
-            received: 0,
-            unacknowledged: 0,
-            complained: None,
-            notified: None,
-        }
+        Self { settings, packets, ahead: Bitmap::default(), received: 0, unacknowledged: 0, complained: None }
     }
 
     fn answer(&mut self, packet: &Packet, kind: Kind) -> Packet {
@@ -205,14 +210,14 @@ impl RoceReceiver {
 }
 
 impl RoceReceiver {
-    /// Tells of a mark, if it is time.
-    fn notify(&mut self, now: Picoseconds, packet: &Packet) -> Option<Packet> {
+    /// Tells of a mark, if it is time for the queue pair.
+    fn notify(&self, last: &mut Notified, now: Picoseconds, packet: &Packet) -> Option<Packet> {
         let every = self.settings.dcqcn?.notify_every;
-        let is_due = self.notified.is_none_or(|last| now - last >= every);
+        let is_due = last.0.is_none_or(|last| now - last >= every);
         if !packet.flags.has(Flags::CE) || !is_due {
             return None;
         }
-        self.notified = Some(now);
+        last.0 = Some(now);
         Some(packet.answer(Kind::Cnp, self.settings.framing.control))
     }
 
@@ -241,11 +246,13 @@ impl RoceReceiver {
 }
 
 impl Receiver for RoceReceiver {
-    fn on_packet(&mut self, now: Picoseconds, packet: &Packet) -> Answers {
+    type Context = Notified;
+
+    fn on_packet(&mut self, notified: &mut Notified, now: Picoseconds, packet: &Packet) -> Answers {
         if packet.kind != Kind::Data || packet.flags.has(Flags::TRIMMED) {
             return [None, None];
         }
-        [self.notify(now, packet), self.on_data(packet)]
+        [self.notify(notified, now, packet), self.on_data(packet)]
     }
 
     fn received(&self) -> u32 {

@@ -4,7 +4,7 @@ mod wire;
 
 use eastwest_transport::dctcp::DctcpSettings;
 use eastwest_transport::mrc::MrcSettings;
-use eastwest_transport::roce::{Repeat, RoceReceiver, RoceSender, RoceSettings};
+use eastwest_transport::roce::{Repeat, RoceContext, RoceReceiver, RoceSender, RoceSettings};
 use eastwest_transport::sprayed::{NsccSettings, SprayedSettings};
 use eastwest_transport::uet::UetSettings;
 use eastwest_transport::{Framing, Picoseconds, Receiver, Sender};
@@ -25,6 +25,7 @@ fn sprayed(overtaking: Option<Picoseconds>) -> SprayedSettings {
         timeout: 90 * US,
         overtaking,
         loss_is_congestion: overtaking.is_none(),
+        keeps: 1000 * US,
     }
 }
 
@@ -34,15 +35,15 @@ fn roce(repeat: Repeat) -> RoceSettings {
 
 fn over_uet(bytes: u64, link: Link, seed: u64) -> (Story, u32) {
     let uet = UetSettings { sprayed: sprayed(None), entropies: 64 };
-    let (mut sender, mut receiver) = (uet.sender(0, bytes, seed), uet.receiver(bytes));
-    let story = run(&mut sender, &mut receiver, link, seed);
+    let (mut sender, mut receiver) = (uet.sender(0, bytes), uet.receiver(bytes));
+    let story = run(&mut sender, &mut uet.context(seed), &mut receiver, link, seed);
     (story, receiver.received())
 }
 
 fn over_mrc(bytes: u64, link: Link, seed: u64) -> (Story, u32) {
     let mrc = MrcSettings { sprayed: sprayed(Some(10 * US)), entropies: 128, probe_every: 50 * US };
-    let (mut sender, mut receiver) = (mrc.sender(0, bytes, seed), mrc.receiver(bytes));
-    let story = run(&mut sender, &mut receiver, link, seed);
+    let (mut sender, mut receiver) = (mrc.sender(0, bytes), mrc.receiver(bytes));
+    let story = run(&mut sender, &mut mrc.context(seed), &mut receiver, link, seed);
     (story, receiver.received())
 }
 
@@ -50,15 +51,15 @@ fn over_dctcp(bytes: u64, link: Link, seed: u64) -> (Story, u32) {
     // a packet is lost only where it is overtaken by more than the link's jitter
     let sprayed = SprayedSettings { ack_every: 4096, loss_is_congestion: true, ..sprayed(Some(link.jitter + 2048)) };
     let dctcp = DctcpSettings { sprayed };
-    let (mut sender, mut receiver) = (dctcp.sender(0, bytes, seed), dctcp.receiver(bytes));
-    let story = run(&mut sender, &mut receiver, link, seed);
+    let (mut sender, mut receiver) = (dctcp.sender(0, bytes), dctcp.receiver(bytes));
+    let story = run(&mut sender, &mut dctcp.context(seed), &mut receiver, link, seed);
     (story, receiver.received())
 }
 
 fn over_roce(bytes: u64, repeat: Repeat, link: Link, seed: u64) -> (Story, u32, u64) {
     let settings = roce(repeat);
-    let (mut sender, mut receiver) = (RoceSender::new(settings, 0, bytes, seed), RoceReceiver::new(settings, bytes));
-    let story = run(&mut sender, &mut receiver, link, seed);
+    let (mut sender, mut receiver) = (RoceSender::new(settings, 0, bytes), RoceReceiver::new(settings, bytes));
+    let story = run(&mut sender, &mut RoceContext::new(&settings, seed), &mut receiver, link, seed);
     (story, receiver.received(), sender.retransmits())
 }
 

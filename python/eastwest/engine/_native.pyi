@@ -85,13 +85,13 @@ class PacketNetwork:
         rate: npt.NDArray[np.float64],
         latency_s: npt.NDArray[np.float64],
     ) -> None: ...
-    def round_trips_s(
+    def round_trip_s(
         self,
         from_node: npt.NDArray[np.uint32],
         to_node: npt.NDArray[np.uint32],
         there: int,
         back: int,
-    ) -> npt.NDArray[np.float64]: ...
+    ) -> float: ...
     def run(
         self,
         flows: object,
@@ -99,7 +99,6 @@ class PacketNetwork:
         changes: Sequence[object],
         until_s: float,
         capturing: object | None,
-        sampling: object | None,
     ) -> dict[str, Any]: ...
 
 class Capture:

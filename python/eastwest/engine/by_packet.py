@@ -83,7 +83,7 @@ def _settings(packets: PacketNetwork, wire: Wire, stated: Stated) -> PacketSetti
     payload = int(plan["mtu_bytes"])
     header = round(payload / float(plan["efficiency"])) - payload
     framing = Framing(payload, header, FRAMINGS[wire.transport].control)
-    habits: dict[str, Any] = {"repeat": wire.repeat, "ack_every": ACK_EVERY}
+    habits: dict[str, Any] = {"repeat": wire.repeat, "ack_every": ACK_EVERY, "shares_contexts": True}
     if wire.entropies:
         habits["entropies"] = wire.entropies
     given = tuple((habits | dict(stated)).items())

@@ -32,7 +32,8 @@ paper, Alizadeh et al. 2010, section 3.4)."""
 TCP_ROOM = 4.0
 """Bandwidth-delay products of room before each port: a deep enough queue for slow start."""
 TCP_TIMEOUT_S = 10e-3
-"""Least time for a repeat, as data centres set it (Linux: 200 ms)."""
+"""Least time for a repeat, as data centres set it (Linux: 200 ms); after a pause so long a connection begins anew in
+slow start (RFC 5681, section 4.1)."""
 ROCE_TIMEOUT_S = 4.096e-6 * 2**14
 """Local ACK timeout of 14, the usual default of RDMA connections."""
 
@@ -142,6 +143,7 @@ def _dctcp(bare: PacketSettings) -> PacketSettings:
         bare,
         timeout_s=TCP_TIMEOUT_S,
         ack_every=full,
+        keeps_s=TCP_TIMEOUT_S,
         room=math.ceil(product * TCP_ROOM) + 2 * full,
         mark_from=mark,
         mark_to=mark + 1,

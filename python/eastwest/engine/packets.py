@@ -13,7 +13,6 @@ from eastwest.engine import _native
 from eastwest.engine._native import EngineError
 from eastwest.engine.network import Floats
 from eastwest.engine.program import BITS
-from eastwest.engine.series import Ports, Sampling, Series
 from eastwest.fabric import Fabric
 from eastwest.workload.flows import Flows
 
@@ -47,6 +46,10 @@ class PacketSettings:
     waits where a pause lasts `watchdog_detect_s` (0: never), and hears none for `watchdog_restore_s`. `choice` says how
     a switch picks a port. `loss` is the share of packets that bit errors take on each link.
 
+    Where `shares_contexts`, what a sender has learnt outlasts its flow, and flows at once share it: window and paths of
+    uet and mrc belong to the two NICs, a connection's window and a queue pair's rate to these; else each flow begins
+    anew. Window and paths are forgotten after `keeps_s` without a flow.
+
     A run in which nothing new arrives for `patience_s` ends.
     """
 
@@ -74,6 +77,8 @@ class PacketSettings:
     watchdog_restore_s: float = 0.0
     loss: float = 0.0
     patience_s: float = 1.0
+    shares_contexts: bool = False
+    keeps_s: float = 1e-3
     choice: Choice = "hash"
     seed: int = 0
 
@@ -84,14 +89,12 @@ class PacketRun:
 
     `end_s` is when the sender knew that all had arrived, `received_s` when it had. Counts: `packets` of data that
     senders sent, repeats included; `link_hops`, transmissions over links; `delivered`, packets of data that arrived
-    whole. `flow_retransmits` are the packets of each flow that were sent again, `ports` what became of each port.
-    `capture` holds what left by chosen links, `series` the run over time, where that was wanted.
+    whole. `capture` holds what left by chosen links, where that was wanted.
     """
 
     start_s: Floats
     received_s: Floats
     end_s: Floats
-    flow_retransmits: npt.NDArray[np.uint64]
     packets: int
     link_hops: int
     delivered: int
@@ -106,9 +109,7 @@ class PacketRun:
     deepest_queue_bytes: int
     simulated_s: float
     events: int
-    ports: Ports
     capture: _native.Capture | None = None
-    series: Series | None = None
 
 
 @dataclass(frozen=True)
@@ -180,16 +181,8 @@ class PacketNetwork:
         Raises:
             EngineError: a flow's ends are no hosts, or no path joins them.
         """
-        return float(self.round_trips_s(flows, there, back).max(initial=0.0))
-
-    def round_trips_s(self, flows: Flows, there: int, back: int) -> Floats:
-        """Round trip of each flow's path on the empty network, as `round_trip_s`. Shape (flows,).
-
-        Raises:
-            EngineError: a flow's ends are no hosts, or no path joins them.
-        """
         given = self._native_flows(flows)
-        return self.native.round_trips_s(given.from_node, given.to_node, there, back)
+        return self.native.round_trip_s(given.from_node, given.to_node, there, back)
 
     def run(
         self,
@@ -198,20 +191,15 @@ class PacketNetwork:
         until_s: float = np.inf,
         changes: Sequence[LinkChange] = (),
         capturing: Capturing | None = None,
-        sampling: Sampling | None = None,
     ) -> PacketRun:
         """Runs flows until all have ended, or until a time, through changes of the network; records some links.
-
-        With `sampling` the run has a series; what is sampled changes nothing.
 
         Raises:
             EngineError: a flow's ends are no hosts, no path joins them, or there is no link such as is to be recorded.
             KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
         """
         given = self._native_flows(flows)
-        found = self.native.run(given, settings, list(changes), until_s, capturing, sampling)
-        ports, series = Ports(**found.pop("ports")), found.pop("series")
-        return PacketRun(**found, ports=ports, series=Series.of(series) if series else None)
+        return PacketRun(**self.native.run(given, settings, list(changes), until_s, capturing))
 
     def _native_flows(self, flows: Flows) -> NativeFlows:
         ends = np.concatenate([flows.source, flows.destination])

@@ -30,6 +30,7 @@ KNOWN_TO: dict[tuple[str, str], tuple[Transport, ...]] = {
     ("transport", "entropies"): ("uet", "mrc"),
     ("transport", "probe_every"): ("mrc",),
     ("transport", "repeat"): ("rocev2",),
+    ("transport", "keep"): ("uet", "mrc", "dctcp"),
     ("transport", "dcqcn"): ("rocev2",),
     ("switch", "trimming"): ("uet", "mrc"),
 }
@@ -81,6 +82,10 @@ class TransportSettings(Entry):
     """What is sent again where packets are missing: all from the gap on, or one by one."""
     dcqcn: Dcqcn | None = None
     """Rate control of RoCEv2 by marks: off, or with the parameters of its paper."""
+    contexts: Literal["shared", "per-flow"] | None = None
+    """Whether what a sender learns (window, rate, paths) outlasts its flow and is shared, or each flow begins anew."""
+    keep: Moment | None = None
+    """How long windows and paths are kept while no flow uses them."""
 
 
 class Marks(Entry):
@@ -178,6 +183,8 @@ def _hosts(asked: TransportSettings) -> dict[str, Any]:
         "probe_every_s": asked.probe_every,
         "repeat": asked.repeat,
         "dcqcn": asked.dcqcn,
+        "shares_contexts": None if asked.contexts is None else asked.contexts == "shared",
+        "keeps_s": asked.keep,
     }
 
 

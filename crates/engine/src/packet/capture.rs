@@ -3,7 +3,7 @@
 use eastwest_transport::{Packet, Picoseconds};
 
 use super::run::Simulation;
-use super::settings::Transport;
+use super::transport::Transport;
 use crate::{Error, Result};
 
 /// A packet as it left.
@@ -53,7 +53,6 @@ impl<T: Transport> Simulation<'_, T> {
                 .get_mut(link as usize)
                 .ok_or_else(|| Error::Graph(format!("there is no link {link} to capture")))? = true;
         }
-        self.is_observed = true;
         self.capture = Some(Box::new(Capture { is_chosen, most, ..Capture::default() }));
         Ok(self)
     }

@@ -5,7 +5,7 @@
 
 use super::port::End;
 use super::run::{Event, Simulation};
-use super::settings::Transport;
+use super::transport::Transport;
 use crate::Picoseconds;
 use crate::routing::Forwarding;
 
@@ -55,7 +55,7 @@ impl<T: Transport> Simulation<'_, T> {
                 self.empty(link);
             }
             Becomes::Up => {
-                self.end_pause(link);
+                self.totals.paused += self.paused_since.remove(&link).map_or(0, |since| self.now - since);
                 let port = &mut self.ports[link as usize];
                 (port.is_down, port.is_paused, port.is_pausing) = (false, false, false);
                 self.wake_port(link);
@@ -79,9 +79,9 @@ impl<T: Transport> Simulation<'_, T> {
         let data = std::mem::take(&mut port.data);
         for waiting in data {
             self.release(index, waiting.size);
-            self.lose(index, waiting.place);
+            self.lose(waiting.place);
         }
-        urgent.into_iter().for_each(|waiting| self.lose(index, waiting.place));
+        urgent.into_iter().for_each(|waiting| self.lose(waiting.place));
     }
 
     /// Sees to it that a port sends what waits, now or when it is free.

@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use super::outcome::{FlowOutcome, PacketOutcome};
 use super::run::{Halt, Route, Scene, Simulation, are_joined};
-use super::settings::{NetworkSettings, Transport};
+use super::settings::NetworkSettings;
+use super::transport::Transport;
 use super::triggers::{Flow, Start};
 use crate::graph::Graph;
 use crate::routing::Forwarding;
@@ -73,7 +74,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
     ) -> Result<Self> {
         let scene = Scene { graph, forwarding, flows: &[], triggers: &[], changes: &[] };
         let mut simulation = Self::with_hosts(scene, nics, transport, settings)?;
-        (simulation.is_open, simulation.is_observed, simulation.left) = (true, true, 1);
+        (simulation.is_open, simulation.left) = (true, 1);
         simulation.sent = vec![0; graph.links()];
         Ok(simulation)
     }

@@ -5,7 +5,7 @@ use eastwest_transport::{Flags, Kind, Packet, Receiver, Sender, Transmit};
 use super::live::News;
 use super::port::Waiting;
 use super::run::{Event, Simulation};
-use super::settings::Transport;
+use super::transport::Transport;
 use super::triggers::Start;
 use crate::Picoseconds;
 
@@ -18,9 +18,11 @@ const MOST_WAITING: usize = 4;
 impl<T: Transport> Simulation<'_, T> {
     pub(super) fn start(&mut self, flow: u32) {
         let given = &self.flows[flow as usize];
-        // Transports draw entropy from the seed and the flow: of flows of one queue pair all draw alike.
-        let seed = self.settings.seed ^ u64::from(flow ^ self.routes[flow as usize].pair) << 32;
-        self.senders[flow as usize] = Some(Box::new(self.transport.sender(flow, given.bytes, seed)));
+        let route = &mut self.routes[flow as usize];
+        let seed = self.settings.seed;
+        route.context = self.contexts.enter(self.transport, route.hosts, route.pair, seed, self.now);
+        route.pair = self.contexts[route.context].pair;
+        self.senders[flow as usize] = Some(Box::new(self.transport.sender(flow, given.bytes)));
         self.receivers[flow as usize] = Some(Box::new(self.transport.receiver(given.bytes)));
         self.fates[flow as usize].start = Some(self.now);
         self.progress = self.now;
@@ -116,8 +118,9 @@ impl<T: Transport> Simulation<'_, T> {
 
     fn poll(&mut self, host: u32) -> Option<Packet> {
         while let Some(flow) = self.hosts[host as usize].ready.pop_front() {
+            let context = self.routes[flow as usize].context;
             let polled = match &mut self.senders[flow as usize] {
-                Some(sender) => sender.poll_transmit(self.now),
+                Some(sender) => sender.poll_transmit(&mut self.contexts[context].sending, self.now),
                 None => Transmit::Nothing,
             };
             match polled {
@@ -135,6 +138,13 @@ impl<T: Transport> Simulation<'_, T> {
                     self.wheel.add(time, Event::Deadline.word(flow));
                 }
                 Transmit::Nothing => self.routes[flow as usize].is_ready = false,
+                Transmit::NoRoom => {
+                    let route = &mut self.routes[flow as usize];
+                    route.is_ready = false;
+                    if !std::mem::replace(&mut route.is_refused, true) {
+                        self.contexts.refuse(context, flow);
+                    }
+                }
             }
         }
         None
@@ -144,7 +154,8 @@ impl<T: Transport> Simulation<'_, T> {
     fn arm(&mut self, flow: u32) {
         let Some(sender) = &self.senders[flow as usize] else { return };
         let timer = &mut self.timers[flow as usize];
-        if let Some(deadline) = sender.deadline().filter(|&deadline| deadline < *timer) {
+        let context = &self.contexts[self.routes[flow as usize].context].sending;
+        if let Some(deadline) = sender.deadline(context).filter(|&deadline| deadline < *timer) {
             *timer = deadline;
             self.wheel.add(deadline.max(self.now), Event::Deadline.word(flow));
         }
@@ -155,9 +166,22 @@ impl<T: Transport> Simulation<'_, T> {
         if self.timers[flow as usize] <= self.now {
             self.timers[flow as usize] = Picoseconds::MAX;
         }
-        sender.on_deadline(self.now);
+        let context = self.routes[flow as usize].context;
+        sender.on_deadline(&mut self.contexts[context].sending, self.now);
         self.arm(flow);
+        self.wake_refused(context);
         self.wake(flow);
+    }
+
+    /// Asks the next of the flows again that found no room in a context.
+    fn wake_refused(&mut self, context: u32) {
+        while let Some(flow) = self.contexts.next_refused(context) {
+            self.routes[flow as usize].is_refused = false;
+            if self.senders[flow as usize].is_some() && !self.routes[flow as usize].is_ready {
+                self.wake(flow);
+                return;
+            }
+        }
     }
 
     /// A packet has come to a host.
@@ -168,7 +192,8 @@ impl<T: Transport> Simulation<'_, T> {
             self.totals.delivered += u64::from(is_whole);
             let Some(receiver) = &mut self.receivers[flow] else { return };
             let before = receiver.received();
-            let answers = receiver.on_packet(self.now, packet);
+            let context = &mut self.contexts[self.routes[flow].context].receiving;
+            let answers = receiver.on_packet(context, self.now, packet);
             if receiver.received() > before {
                 self.progress = self.now;
                 if receiver.is_done() {
@@ -190,17 +215,20 @@ impl<T: Transport> Simulation<'_, T> {
             return;
         }
         let Some(sender) = &mut self.senders[flow] else { return };
-        sender.on_packet(self.now, packet);
+        let context = self.routes[flow].context;
+        sender.on_packet(&mut self.contexts[context].sending, self.now, packet);
         if sender.is_done() {
-            self.fates[flow].retransmits = sender.retransmits();
             self.totals.retransmits += sender.retransmits();
             self.fates[flow].end = Some(self.now);
             self.left -= 1;
             (self.senders[flow], self.receivers[flow]) = (None, None);
+            self.wake_refused(context);
+            self.contexts.leave(context, self.now);
             self.pull(self.flows[flow].when_sent);
             return;
         }
         self.arm(packet.flow);
+        self.wake_refused(context); // whoever waited before this flow has its turn before it
         self.wake(packet.flow);
     }
 

@@ -63,8 +63,6 @@ pub(super) struct Port {
     pub data_bytes: u32,
     /// Bytes of answers and headers that wait.
     pub urgent_bytes: u32,
-    /// Most bytes of data that have waited.
-    pub deepest: u32,
     /// What goes ahead of data.
     pub urgent: VecDeque<Waiting>,
     /// Where nothing is dropped: the way in of each packet of `data`.
@@ -95,7 +93,6 @@ impl Port {
             held: 0,
             data_bytes: 0,
             urgent_bytes: 0,
-            deepest: 0,
             data: VecDeque::new(),
             urgent: VecDeque::new(),
             came_by: VecDeque::new(),
@@ -116,11 +113,6 @@ impl Port {
     /// Time from the last bit out to the last bit in.
     pub fn latency(&self) -> Picoseconds {
         self.latency
-    }
-
-    /// Bytes of the transmission under way that are yet to leave.
-    pub fn unsent(&self, now: Picoseconds) -> u64 {
-        (self.free_at.saturating_sub(now) << FINE) / u64::from(self.byte_time.max(1))
     }
 
     /// Bytes that wait.

@@ -9,13 +9,13 @@ use eastwest_transport::{Flags, Kind, Random, Sender};
 use super::capture::Capture;
 use super::changes::Change;
 use super::choice::Choice;
+use super::contexts::Contexts;
 use super::live::News;
 use super::outcome::{FlowOutcome, PacketOutcome, Totals};
 use super::pool::{Place, Pool};
 use super::port::{End, Port, Waiting};
-use super::ports::Pauses;
-use super::series::Recorder;
-use super::settings::{NetworkSettings, Transport};
+use super::settings::NetworkSettings;
+use super::transport::Transport;
 use super::triggers::{Flow, Start, Trigger, Triggers};
 use super::wheel::Wheel;
 use crate::graph::Graph;
@@ -98,12 +98,16 @@ pub(super) struct Route {
     pub is_ready: bool,
     /// Whether it has been told that all of it was sent.
     pub is_told: bool,
+    /// Whether it stands among those that found no room in their context.
+    pub is_refused: bool,
+    /// Place of its context, once it has started.
+    pub context: u32,
 }
 
 impl Route {
     /// Between two hosts, by a queue pair.
     pub fn new(hosts: [u32; 2], pair: u32) -> Self {
-        Self { hosts, pair, is_ready: false, is_told: false }
+        Self { hosts, pair, is_ready: false, is_told: false, is_refused: false, context: u32::MAX }
     }
 }
 
@@ -136,12 +140,11 @@ pub struct Simulation<'a, T: Transport> {
     pub(super) routes: Vec<Route>,
     pub(super) senders: Vec<Option<Box<T::Sender>>>,
     pub(super) receivers: Vec<Option<Box<T::Receiver>>>,
+    pub(super) contexts: Contexts<T>,
     pub(super) fates: Vec<FlowOutcome>,
     pub(super) timers: Vec<Picoseconds>,
     /// Since when ports are paused.
     pub(super) paused_since: HashMap<u32, Picoseconds>,
-    /// Of ports that were ever asked to pause.
-    pub(super) pauses: HashMap<u32, Pauses>,
     /// Ports that hear no pause until a time, after a storm.
     pub(super) deaf_until: HashMap<u32, Picoseconds>,
     pub(super) triggers: Triggers,
@@ -163,12 +166,8 @@ pub struct Simulation<'a, T: Transport> {
     pub(super) random: Random,
     pub(super) totals: Totals,
     pub(super) events: u64,
-    /// Whether anybody looks at each packet that leaves: a capture, a series, or who asks what ports have sent.
-    pub(super) is_observed: bool,
     /// What leaves by chosen links, where that is wanted.
     pub(super) capture: Option<Box<Capture>>,
-    /// The run over time, where that is wanted.
-    pub(super) recorder: Option<Box<Recorder>>,
 }
 
 /// What is to be run: a network, and what happens on it.
@@ -255,10 +254,10 @@ impl<'a, T: Transport> Simulation<'a, T> {
             routes,
             senders: flows.iter().map(|_| None).collect(),
             receivers: flows.iter().map(|_| None).collect(),
+            contexts: Contexts::new(settings.shares_contexts, transport.keeps()),
             fates: vec![FlowOutcome::default(); flows.len()],
             timers: vec![Picoseconds::MAX; flows.len()],
             paused_since: HashMap::new(),
-            pauses: HashMap::new(),
             deaf_until: HashMap::new(),
             triggers: Triggers::new(triggers, flows)?,
             left: flows.len(),
@@ -273,9 +272,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
             random: Random::new(settings.seed),
             totals: Totals::default(),
             events: 0,
-            is_observed: false,
             capture: None,
-            recorder: None,
         })
     }
 
@@ -300,7 +297,6 @@ impl<'a, T: Transport> Simulation<'a, T> {
     /// # Errors
     /// [`Error::Interrupted`] once `stop` is set.
     pub(super) fn handle(&mut self, until: Picoseconds, stop: &AtomicBool) -> Result<Halt> {
-        let mut due = until.min(self.sample_due());
         loop {
             let Some(&(time, word)) = self.wheel.current().last() else {
                 if !self.wheel.turn() {
@@ -309,12 +305,8 @@ impl<'a, T: Transport> Simulation<'a, T> {
                 self.fetch();
                 continue;
             };
-            if self.left == 0 || time > due || !self.news.is_empty() {
-                if self.left == 0 || time > until || !self.news.is_empty() {
-                    return Ok(Halt::Due);
-                }
-                self.sample_before(time);
-                due = until.min(self.sample_due());
+            if self.left == 0 || time > until || !self.news.is_empty() {
+                return Ok(Halt::Due);
             }
             self.wheel.next();
             self.now = time;
@@ -342,29 +334,15 @@ impl<'a, T: Transport> Simulation<'a, T> {
     /// # Errors
     /// [`Error::Internal`] where they do not.
     pub(super) fn finish(mut self) -> Result<PacketOutcome> {
-        let series = self.end_series();
         // Those under way when time was up.
-        for (sender, fate) in self.senders.iter().zip(&mut self.fates) {
-            if let Some(sender) = sender {
-                fate.retransmits = sender.retransmits();
-                self.totals.retransmits += fate.retransmits;
-            }
+        for sender in self.senders.iter().flatten() {
+            self.totals.retransmits += sender.retransmits();
         }
         // Ports that nobody let go.
         self.totals.paused += self.paused_since.values().map(|&since| self.now - since).sum::<Picoseconds>();
         self.close()?;
-        let ports = self.port_outcomes();
-        self.totals.deepest = ports.iter().map(|port| port.deepest).max().unwrap_or(0).into();
         let capture = self.capture.map(|capture| *capture);
-        Ok(PacketOutcome {
-            flows: self.fates,
-            ports,
-            totals: self.totals,
-            end: self.now,
-            events: self.events,
-            series,
-            capture,
-        })
+        Ok(PacketOutcome { flows: self.fates, totals: self.totals, end: self.now, events: self.events, capture })
     }
 
     /// Whether nothing new has come anywhere for too long.
@@ -372,11 +350,8 @@ impl<'a, T: Transport> Simulation<'a, T> {
         self.to_start == 0 && self.now - self.progress > self.settings.patience
     }
 
-    /// A packet is gone, that a port had or that came by it.
-    pub(super) fn lose(&mut self, index: u32, place: Place) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.lost(index);
-        }
+    /// A packet is gone.
+    pub(super) fn lose(&mut self, place: Place) {
         let packet = self.pool.take(place);
         let is_whole = packet.kind == Kind::Data && !packet.flags.has(Flags::TRIMMED);
         *(if is_whole { &mut self.totals.drops } else { &mut self.totals.urgent_drops }) += 1;
@@ -435,7 +410,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
         }
         let (to, loss) = (port.to, u64::from(port.loss));
         if port.is_down || (loss > 0 && self.random.chance(loss, LOSS_WHOLE)) {
-            self.lose(index, place);
+            self.lose(place);
             return;
         }
         match to {
@@ -445,7 +420,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
             }
             End::Switch(switch) => match self.choose(switch, place) {
                 Some(out) => self.enqueue(index, out, place),
-                None => self.lose(index, place),
+                None => self.lose(place),
             },
         }
     }
@@ -462,26 +437,14 @@ impl<'a, T: Transport> Simulation<'a, T> {
 
     pub(super) fn transmit(&mut self, index: u32, place: Place, bytes: u16) {
         self.totals.link_hops += 1;
-        if self.is_observed {
-            self.observe(index, place);
+        if let Some(capture) = &mut self.capture {
+            capture.see(self.now, index, &self.pool[place]);
+        }
+        if self.is_open {
+            self.sent[index as usize] += u64::from(bytes);
         }
         if let Some(arrival) = self.ports[index as usize].transmit(self.now, place, bytes) {
             self.wheel.add(arrival, Event::Arrive.word(index));
-        }
-    }
-
-    /// Shows a packet that leaves to those who look.
-    #[inline(never)]
-    fn observe(&mut self, index: u32, place: Place) {
-        let packet = &self.pool[place];
-        if let Some(capture) = &mut self.capture {
-            capture.see(self.now, index, packet);
-        }
-        if let Some(recorder) = &mut self.recorder {
-            recorder.sent(index, packet);
-        }
-        if self.is_open {
-            self.sent[index as usize] += u64::from(packet.size);
         }
     }
 }

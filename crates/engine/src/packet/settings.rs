@@ -1,10 +1,4 @@
-//! How switches treat packets, and which transport the hosts speak.
-
-use eastwest_transport::dctcp::{DctcpReceiver, DctcpSender, DctcpSettings};
-use eastwest_transport::mrc::{MrcReceiver, MrcSender, MrcSettings};
-use eastwest_transport::roce::{RoceReceiver, RoceSender, RoceSettings};
-use eastwest_transport::uet::{UetReceiver, UetSender, UetSettings};
-use eastwest_transport::{Receiver, Sender};
+//! How switches treat packets.
 
 use super::Choice;
 use crate::Picoseconds;
@@ -83,71 +77,8 @@ pub struct NetworkSettings {
     pub patience: Picoseconds,
     /// How a port is chosen among those that lead on.
     pub choice: Choice,
+    /// Whether what a sender learns outlasts its flow, and is shared with others as the transport has it.
+    pub shares_contexts: bool,
     /// Seeds hashes and draws.
     pub seed: u64,
-}
-
-/// A transport: makes both ends of a flow.
-pub trait Transport {
-    /// The sending side.
-    type Sender: Sender;
-    /// The receiving side.
-    type Receiver: Receiver;
-
-    /// The sender of a flow of so many bytes.
-    fn sender(&self, flow: u32, bytes: u64, seed: u64) -> Self::Sender;
-    /// Its receiver.
-    fn receiver(&self, bytes: u64) -> Self::Receiver;
-}
-
-impl Transport for UetSettings {
-    type Sender = UetSender;
-    type Receiver = UetReceiver;
-
-    fn sender(&self, flow: u32, bytes: u64, seed: u64) -> UetSender {
-        self.sender(flow, bytes, seed)
-    }
-
-    fn receiver(&self, bytes: u64) -> UetReceiver {
-        self.receiver(bytes)
-    }
-}
-
-impl Transport for MrcSettings {
-    type Sender = MrcSender;
-    type Receiver = MrcReceiver;
-
-    fn sender(&self, flow: u32, bytes: u64, seed: u64) -> MrcSender {
-        self.sender(flow, bytes, seed)
-    }
-
-    fn receiver(&self, bytes: u64) -> MrcReceiver {
-        self.receiver(bytes)
-    }
-}
-
-impl Transport for DctcpSettings {
-    type Sender = DctcpSender;
-    type Receiver = DctcpReceiver;
-
-    fn sender(&self, flow: u32, bytes: u64, seed: u64) -> DctcpSender {
-        self.sender(flow, bytes, seed)
-    }
-
-    fn receiver(&self, bytes: u64) -> DctcpReceiver {
-        self.receiver(bytes)
-    }
-}
-
-impl Transport for RoceSettings {
-    type Sender = RoceSender;
-    type Receiver = RoceReceiver;
-
-    fn sender(&self, flow: u32, bytes: u64, seed: u64) -> RoceSender {
-        RoceSender::new(*self, flow, bytes, seed)
-    }
-
-    fn receiver(&self, bytes: u64) -> RoceReceiver {
-        RoceReceiver::new(*self, bytes)
-    }
 }

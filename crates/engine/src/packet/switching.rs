@@ -6,7 +6,8 @@ use super::choice::{Choice, hashed, shortest};
 use super::pool::Place;
 use super::port::{End, Waiting};
 use super::run::{Event, Route, Simulation};
-use super::settings::{Buffers, Transport, Trimming};
+use super::settings::{Buffers, Trimming};
+use super::transport::Transport;
 
 /// Bytes of a pause frame on the wire.
 const PAUSE_BYTES: u16 = 84;
@@ -71,7 +72,7 @@ impl<T: Transport> Simulation<'_, T> {
         let size = u32::from(packet.size);
         let port = &mut self.ports[index as usize];
         if port.is_down {
-            self.lose(index, place);
+            self.lose(place);
             return;
         }
         match self.settings.buffers {
@@ -82,7 +83,8 @@ impl<T: Transport> Simulation<'_, T> {
                 ingress.held += size;
                 if ingress.held > pause.above && !ingress.is_pausing {
                     ingress.is_pausing = true;
-                    self.ask_to_pause(way_in);
+                    self.totals.pauses += 1;
+                    self.signal(way_in, Event::Pause);
                 }
             }
             Buffers::Lossy { room, trimming } => {
@@ -96,7 +98,7 @@ impl<T: Transport> Simulation<'_, T> {
             }
         }
         let port = &mut self.ports[index as usize];
-        port.deepest = port.deepest.max(port.data_bytes);
+        self.totals.deepest = self.totals.deepest.max(port.data_bytes.into());
         if !port.is_armed {
             if port.free_at <= self.now {
                 self.send(index);
@@ -110,7 +112,7 @@ impl<T: Transport> Simulation<'_, T> {
     fn enqueue_urgent(&mut self, index: u32, waiting: Waiting, room: u32) {
         let port = &mut self.ports[index as usize];
         if port.urgent_bytes + u32::from(waiting.size) > 2 * room {
-            self.lose(index, waiting.place);
+            self.lose(waiting.place);
             return;
         }
         port.push_urgent(waiting);
@@ -119,7 +121,7 @@ impl<T: Transport> Simulation<'_, T> {
     /// Finds no room for a packet: it or the one that came last loses its payload, or all.
     fn overflow(&mut self, index: u32, place: Place, room: u32, trimming: Trimming) {
         let Trimming::To { bytes } = trimming else {
-            self.lose(index, place);
+            self.lose(place);
             return;
         };
         let port = &mut self.ports[index as usize];
@@ -136,9 +138,6 @@ impl<T: Transport> Simulation<'_, T> {
         packet.size = bytes;
         packet.flags = packet.flags.with(Flags::TRIMMED).with_if(Flags::LAST_HOP, is_last_hop);
         self.totals.trims += 1;
-        if let Some(recorder) = &mut self.recorder {
-            recorder.trimmed(index);
-        }
         let waiting = Waiting::of(cut, packet);
         self.enqueue_urgent(index, waiting, room);
     }
@@ -155,9 +154,6 @@ impl<T: Transport> Simulation<'_, T> {
                 let packet = &mut self.pool[place];
                 packet.flags = packet.flags.with(Flags::CE);
                 self.totals.marks += 1;
-                if let Some(recorder) = &mut self.recorder {
-                    recorder.marked(index);
-                }
             }
         }
         self.release(index, size);
@@ -182,7 +178,7 @@ impl<T: Transport> Simulation<'_, T> {
     }
 
     /// Tells the port at the beginning of a cable to pause or to go on: a frame's time and the cable's later.
-    pub(super) fn signal(&mut self, ingress: u32, event: Event) {
+    fn signal(&mut self, ingress: u32, event: Event) {
         let port = &self.ports[ingress as usize];
         let when = self.now + port.time_of(PAUSE_BYTES) + port.latency();
         self.wheel.add(when, event.word(ingress));
@@ -204,7 +200,7 @@ impl<T: Transport> Simulation<'_, T> {
         let port = &mut self.ports[index as usize];
         if port.is_paused {
             port.is_paused = false;
-            self.end_pause(index);
+            self.totals.paused += self.now - self.paused_since.remove(&index).unwrap_or(self.now);
             self.wake_port(index);
         }
     }

@@ -67,6 +67,7 @@ pub fn uet(base_rtt: u64, trims: bool) -> UetSettings {
         timeout: 100 * US,
         overtaking: None,
         loss_is_congestion: true,
+        keeps: 1000 * US,
     };
     UetSettings { sprayed, entropies: 64 }
 }
@@ -94,6 +95,7 @@ pub fn lossy(room: u64, trims: bool) -> NetworkSettings {
         watchdog: None,
         patience: 10_000 * US,
         choice: Choice::Hash,
+        shares_contexts: false,
         seed: 1,
     }
 }
@@ -107,6 +109,7 @@ pub fn lossless() -> NetworkSettings {
         watchdog: None,
         patience: 10_000 * US,
         choice: Choice::Hash,
+        shares_contexts: false,
         seed: 1,
     }
 }

@@ -4,13 +4,13 @@
 //! After the published summaries of the MRC paper (arXiv 2605.04333): marks move a value's share elsewhere, losses retire
 //! it, trimming does not, answers echo it, and paths are static source routes, so nobody computes new ones. They say
 //! nothing of the sender's rate; here it is Ultra Ethernet's NSCC. A loss is told by packets that were sent later and have
-//! arrived. Not here: sharing what is known of paths between flows to one peer.
+//! arrived. What is known of paths and rate belongs to the peer: all flows to it share a context.
 
 mod entropy_set;
 
 pub use entropy_set::EntropySet;
 
-use crate::sprayed::{Nscc, SprayedReceiver, SprayedSender, SprayedSettings};
+use crate::sprayed::{Nscc, PeerContext, SprayedReceiver, SprayedSender, SprayedSettings};
 use crate::{Picoseconds, Random};
 
 /// What all flows of a fabric share.
@@ -18,7 +18,7 @@ use crate::{Picoseconds, Random};
 pub struct MrcSettings {
     /// Framing, window and timers.
     pub sprayed: SprayedSettings,
-    /// Entropy values of a flow: a power of two, 128 to 256 as published.
+    /// Entropy values of a peer: a power of two, 128 to 256 as published.
     pub entropies: u16,
     /// Time between probes of a value that was retired.
     pub probe_every: Picoseconds,
@@ -29,17 +29,19 @@ pub type MrcSender = SprayedSender<EntropySet, Nscc>;
 /// The receiving side.
 pub type MrcReceiver = SprayedReceiver;
 
+/// What flows to one peer share.
+pub type MrcContext = PeerContext<EntropySet, Nscc>;
+
 impl MrcSettings {
-    /// The sender of a message of so many bytes; the seed draws the order of its entropy values.
-    pub fn sender(&self, flow: u32, bytes: u64, seed: u64) -> MrcSender {
-        let seed = Random::new(seed ^ (u64::from(flow) << 32)).bits();
-        SprayedSender::new(
-            self.sprayed,
-            flow,
-            bytes,
-            EntropySet::new(self.entropies, self.probe_every, seed),
-            Nscc::new(self.sprayed.nscc),
-        )
+    /// What flows to a peer begin with; the seed draws the order of its entropy values.
+    pub fn context(&self, seed: u64) -> MrcContext {
+        let seed = Random::new(seed).bits();
+        PeerContext::new(EntropySet::new(self.entropies, self.probe_every, seed), Nscc::new(self.sprayed.nscc))
+    }
+
+    /// The sender of a message of so many bytes.
+    pub fn sender(&self, flow: u32, bytes: u64) -> MrcSender {
+        SprayedSender::new(self.sprayed, flow, bytes)
     }
 
     /// The receiver of a message of so many bytes.

@@ -3,17 +3,19 @@
 //!
 //! How paths are chosen, and what is learnt of them, is each transport's own ([`Paths`]).
 
+mod context;
 mod nscc;
 mod receiver;
 mod sender;
 mod window;
 
+pub use context::PeerContext;
 pub use nscc::{Nscc, NsccSettings};
 pub use receiver::SprayedReceiver;
 pub use sender::SprayedSender;
 pub use window::Window;
 
-use crate::{Framing, PathHealth, Picoseconds};
+use crate::{Framing, Picoseconds};
 
 /// What all flows of a fabric share.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +33,8 @@ pub struct SprayedSettings {
     pub overtaking: Option<Picoseconds>,
     /// Whether a loss is a sign of congestion, for which the window shrinks; else the path alone is blamed.
     pub loss_is_congestion: bool,
+    /// Time without a flow after which what was learnt of a peer is forgotten.
+    pub keeps: Picoseconds,
 }
 
 /// What became of a packet over some path.
@@ -62,9 +66,4 @@ pub trait Paths {
 
     /// A probe over a value has come back.
     fn probed(&mut self, value: u16);
-
-    /// How many values there are and are passed over; nothing where there is but one path.
-    fn health(&self) -> PathHealth {
-        PathHealth::default()
-    }
 }

@@ -78,7 +78,9 @@ impl SprayedReceiver {
 }
 
 impl Receiver for SprayedReceiver {
-    fn on_packet(&mut self, _now: Picoseconds, packet: &Packet) -> Answers {
+    type Context = ();
+
+    fn on_packet(&mut self, _context: &mut (), _now: Picoseconds, packet: &Packet) -> Answers {
         let answer = match packet.kind {
             Kind::Probe => Some(packet.answer(Kind::ProbeAnswer, self.settings.framing.control)),
             Kind::Data if packet.flags.has(Flags::TRIMMED) => Some(self.on_trimmed(packet)),

@@ -1,9 +1,10 @@
 //! The sending side: a window of packets, each over an entropy value of its own, sent again where it was trimmed or lost.
 
 use std::collections::VecDeque;
+use std::marker::PhantomData;
 
-use super::{Feedback, Paths, SprayedSettings, Window};
-use crate::{Bitmap, Flags, Kind, Packet, PathHealth, Picoseconds, Sender, Transmit};
+use super::{Feedback, Paths, PeerContext, SprayedSettings, Window};
+use crate::{Bitmap, Flags, Kind, Packet, Picoseconds, Sender, Transmit};
 
 /// What is known of a packet that was sent.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +37,7 @@ enum State {
     Lost,
 }
 
-/// One message on its way.
+/// One message on its way, over the paths and under the window of its peer's context.
 #[derive(Clone, Debug)]
 pub struct SprayedSender<P, W> {
     settings: SprayedSettings,
@@ -54,19 +55,18 @@ pub struct SprayedSender<P, W> {
     /// Records of packets under way.
     under_way: u32,
     lost: Bitmap,
-    congestion: W,
-    paths: P,
     /// When the packet was sent that was sent last of those that have arrived.
     youngest: Picoseconds,
     /// Whether paths wait to be probed.
     probes_are_due: bool,
     timer: Option<Picoseconds>,
     retransmits: u64,
+    context: PhantomData<fn(PeerContext<P, W>)>,
 }
 
 impl<P: Paths, W: Window> SprayedSender<P, W> {
-    /// A message of so many bytes over paths, under a window, to be sent from its first packet on.
-    pub fn new(settings: SprayedSettings, flow: u32, bytes: u64, paths: P, congestion: W) -> Self {
+    /// A message of so many bytes, to be sent from its first packet on.
+    pub fn new(settings: SprayedSettings, flow: u32, bytes: u64) -> Self {
         Self {
             settings,
             flow,
@@ -78,41 +78,40 @@ impl<P: Paths, W: Window> SprayedSender<P, W> {
             in_flight: 0,
             under_way: 0,
             lost: Bitmap::default(),
-            congestion,
-            paths,
             youngest: 0,
             probes_are_due: false,
             timer: None,
             retransmits: 0,
+            context: PhantomData,
         }
     }
 
-    /// Bytes that may be under way.
-    pub fn window(&self) -> u64 {
-        self.congestion.window()
+    fn bytes_in_flight(&self, context: &PeerContext<P, W>) -> u64 {
+        u64::from(context.in_flight()) * self.settings.nscc.mtu
     }
 
-    fn bytes_in_flight(&self) -> u64 {
-        u64::from(self.in_flight) * self.settings.nscc.mtu
+    fn set_in_flight(&mut self, context: &mut PeerContext<P, W>, packets: u32) {
+        context.recount(self.in_flight, packets);
+        self.in_flight = packets;
     }
 
     fn record(&mut self, seq: u32) -> Option<&mut Record> {
         self.records.get_mut(seq.checked_sub(self.first)? as usize)
     }
 
-    fn on_ack(&mut self, now: Picoseconds, ack: &Packet) {
+    fn on_ack(&mut self, context: &mut PeerContext<P, W>, now: Picoseconds, ack: &Packet) {
         let newly = ack.received.saturating_sub(self.received);
         self.received += newly;
-        self.in_flight = self.in_flight.saturating_sub(newly);
+        self.set_in_flight(context, self.in_flight.saturating_sub(newly));
         let is_marked = ack.flags.has(Flags::CE);
         let delay = match self.round_trip(now, ack) {
             Some(round_trip) => {
                 self.youngest = self.youngest.max(now - round_trip);
-                let delay = self.congestion.delay(round_trip);
-                self.congestion.sample(delay, is_marked);
+                let delay = context.congestion.delay(round_trip);
+                context.congestion.sample(delay, is_marked);
                 delay
             }
-            None => self.congestion.mean_delay(),
+            None => context.congestion.mean_delay(),
         };
         self.arrived_before(ack.cumulative);
         let mut bits = ack.bitmap;
@@ -120,23 +119,23 @@ impl<P: Paths, W: Window> SprayedSender<P, W> {
             self.arrived(ack.base() + bits.trailing_zeros());
             bits &= bits - 1;
         }
-        self.in_flight = self.in_flight.min(self.under_way);
-        self.paths.learn(now, ack.entropy, if is_marked { Feedback::Marked } else { Feedback::Good });
+        self.set_in_flight(context, self.in_flight.min(self.under_way));
+        context.paths.learn(now, ack.entropy, if is_marked { Feedback::Marked } else { Feedback::Good });
         let arrived = u64::from(newly) * self.settings.nscc.mtu;
-        self.congestion.on_ack(now, is_marked, delay, arrived, self.bytes_in_flight());
+        context.congestion.on_ack(now, is_marked, delay, arrived, self.bytes_in_flight(context));
         if let Some(overtaking) = self.settings.overtaking {
-            self.give_up_overtaken(now, overtaking);
+            self.give_up_overtaken(context, now, overtaking);
         }
     }
 
     /// Takes for lost what was sent so long before something that has arrived that no queue explains it.
-    fn give_up_overtaken(&mut self, now: Picoseconds, overtaking: Picoseconds) {
+    fn give_up_overtaken(&mut self, context: &mut PeerContext<P, W>, now: Picoseconds, overtaking: Picoseconds) {
         let limit = (now - self.youngest) + overtaking;
         for index in 0..self.records.len() {
             let record = &self.records[index];
             if record.sent.age(now) > limit {
                 if record.state == State::UnderWay {
-                    self.give_up(now, index);
+                    self.give_up(context, now, index);
                 }
             } else if record.again == 0 {
                 break; // those behind were sent later still, but for repeats, whose turn comes
@@ -145,17 +144,17 @@ impl<P: Paths, W: Window> SprayedSender<P, W> {
     }
 
     /// Takes a packet under way for lost.
-    fn give_up(&mut self, now: Picoseconds, index: usize) {
+    fn give_up(&mut self, context: &mut PeerContext<P, W>, now: Picoseconds, index: usize) {
         let record = &mut self.records[index];
         record.state = State::Lost;
         let entropy = record.entropy;
         self.lost.mark(self.first + index as u32);
         self.under_way -= 1;
-        self.in_flight = self.in_flight.saturating_sub(1).min(self.under_way);
+        self.set_in_flight(context, self.in_flight.saturating_sub(1).min(self.under_way));
         if self.settings.loss_is_congestion {
-            self.congestion.on_loss(now, self.settings.nscc.mtu);
+            context.congestion.on_loss(now, self.settings.nscc.mtu);
         }
-        self.paths.learn(now, entropy, Feedback::Lost);
+        context.paths.learn(now, entropy, Feedback::Lost);
     }
 
     /// Time since the packet was sent that an acknowledgement answers, where it is plain which sending it answers.
@@ -182,22 +181,22 @@ impl<P: Paths, W: Window> SprayedSender<P, W> {
         }
     }
 
-    fn on_nack(&mut self, now: Picoseconds, nack: &Packet) {
+    fn on_nack(&mut self, context: &mut PeerContext<P, W>, now: Picoseconds, nack: &Packet) {
         let Some(record) = self.record(nack.seq).filter(|record| record.state == State::UnderWay) else { return };
         let round_trip = record.sent.age(now);
         record.state = State::Lost;
         self.under_way -= 1;
         self.lost.mark(nack.seq);
-        self.congestion.delay(round_trip.max(1));
-        let bytes_in_flight = self.bytes_in_flight();
-        self.congestion.on_trim(now, self.settings.nscc.mtu, bytes_in_flight);
-        self.in_flight = self.in_flight.saturating_sub(1);
+        context.congestion.delay(round_trip.max(1));
+        let bytes_in_flight = self.bytes_in_flight(context);
+        context.congestion.on_trim(now, self.settings.nscc.mtu, bytes_in_flight);
+        self.set_in_flight(context, self.in_flight.saturating_sub(1));
         let feedback = match (nack.flags.has(Flags::LAST_HOP), nack.flags.has(Flags::CE)) {
             (false, _) => Feedback::Trimmed,
             (true, true) => Feedback::Marked,
             (true, false) => Feedback::Good,
         };
-        self.paths.learn(now, nack.entropy, feedback);
+        context.paths.learn(now, nack.entropy, feedback);
     }
 
     /// How long ago the packet under way that was sent first was sent.
@@ -208,18 +207,20 @@ impl<P: Paths, W: Window> SprayedSender<P, W> {
 }
 
 impl<P: Paths, W: Window> Sender for SprayedSender<P, W> {
-    fn on_packet(&mut self, now: Picoseconds, packet: &Packet) {
+    type Context = PeerContext<P, W>;
+
+    fn on_packet(&mut self, context: &mut PeerContext<P, W>, now: Picoseconds, packet: &Packet) {
         match packet.kind {
-            Kind::Ack => self.on_ack(now, packet),
-            Kind::Nack => self.on_nack(now, packet),
-            Kind::ProbeAnswer => self.paths.probed(packet.entropy),
+            Kind::Ack => self.on_ack(context, now, packet),
+            Kind::Nack => self.on_nack(context, now, packet),
+            Kind::ProbeAnswer => context.paths.probed(packet.entropy),
             Kind::Data | Kind::Cnp | Kind::Probe => {}
         }
     }
 
-    fn poll_transmit(&mut self, now: Picoseconds) -> Transmit {
+    fn poll_transmit(&mut self, context: &mut PeerContext<P, W>, now: Picoseconds) -> Transmit {
         if self.probes_are_due {
-            if let Some(value) = self.paths.probe(now) {
+            if let Some(value) = context.paths.probe(now) {
                 return Transmit::Packet(Packet::probe(self.flow, self.settings.framing.control, value));
             }
             self.probes_are_due = false;
@@ -231,12 +232,12 @@ impl<P: Paths, W: Window> Sender for SprayedSender<P, W> {
         }
         let seq = lost.unwrap_or(highest);
         let size = self.settings.framing.size(self.bytes, seq);
-        let under_way = self.bytes_in_flight();
-        if self.congestion.window() < under_way + u64::from(size) {
-            return Transmit::Nothing;
+        let under_way = self.bytes_in_flight(context);
+        if context.congestion.window() < under_way + u64::from(size) {
+            return Transmit::NoRoom;
         }
-        let is_last = seq + 1 == self.packets || self.congestion.window() < under_way + 2 * self.settings.nscc.mtu;
-        let entropy = self.paths.deal();
+        let is_last = seq + 1 == self.packets || context.congestion.window() < under_way + 2 * self.settings.nscc.mtu;
+        let entropy = context.paths.deal();
         let fresh = Record { sent: Stamp::of(now), state: State::UnderWay, again: 0, entropy };
         match lost {
             None => self.records.push_back(fresh),
@@ -248,7 +249,7 @@ impl<P: Paths, W: Window> Sender for SprayedSender<P, W> {
                 }
             }
         }
-        self.in_flight += 1;
+        self.set_in_flight(context, self.in_flight + 1);
         self.under_way += 1;
         self.timer.get_or_insert(now + self.settings.timeout);
         let flags =
@@ -256,13 +257,13 @@ impl<P: Paths, W: Window> Sender for SprayedSender<P, W> {
         Transmit::Packet(Packet::data(self.flow, seq, size, entropy, flags))
     }
 
-    fn deadline(&self) -> Option<Picoseconds> {
-        let probe = self.paths.next_probe().filter(|_| !self.probes_are_due);
+    fn deadline(&self, context: &PeerContext<P, W>) -> Option<Picoseconds> {
+        let probe = context.paths.next_probe().filter(|_| !self.probes_are_due);
         self.timer.into_iter().chain(probe).min()
     }
 
-    fn on_deadline(&mut self, now: Picoseconds) {
-        self.probes_are_due |= self.paths.next_probe().is_some_and(|probe| probe <= now);
+    fn on_deadline(&mut self, context: &mut PeerContext<P, W>, now: Picoseconds) {
+        self.probes_are_due |= context.paths.next_probe().is_some_and(|probe| probe <= now);
         if self.timer.is_none_or(|timer| now < timer) {
             return;
         }
@@ -270,7 +271,7 @@ impl<P: Paths, W: Window> Sender for SprayedSender<P, W> {
         for index in 0..self.records.len() {
             let record = &self.records[index];
             if record.state == State::UnderWay && record.sent.age(now) >= timeout {
-                self.give_up(now, index);
+                self.give_up(context, now, index);
             }
         }
         self.timer = self.longest(now).map(|age| now + timeout.saturating_sub(age) + (1 << 10));
@@ -286,9 +287,5 @@ impl<P: Paths, W: Window> Sender for SprayedSender<P, W> {
 
     fn retransmits(&self) -> u64 {
         self.retransmits
-    }
-
-    fn paths(&self) -> PathHealth {
-        self.paths.health()
     }
 }

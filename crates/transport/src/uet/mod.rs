@@ -8,14 +8,15 @@ mod spraying;
 
 pub use spraying::Spraying;
 
-use crate::sprayed::{Nscc, SprayedReceiver, SprayedSender, SprayedSettings};
+use crate::Random;
+use crate::sprayed::{Nscc, PeerContext, SprayedReceiver, SprayedSender, SprayedSettings};
 
 /// What all flows of a fabric share.
 #[derive(Clone, Copy, Debug)]
 pub struct UetSettings {
     /// Framing, window and timers.
     pub sprayed: SprayedSettings,
-    /// Entropy values that a flow sprays over: a power of two.
+    /// Entropy values that packets to a peer are sprayed over: a power of two.
     pub entropies: u16,
 }
 
@@ -24,11 +25,19 @@ pub type UetSender = SprayedSender<Spraying, Nscc>;
 /// The receiving side.
 pub type UetReceiver = SprayedReceiver;
 
+/// What flows to one peer share.
+pub type UetContext = PeerContext<Spraying, Nscc>;
+
 impl UetSettings {
-    /// The sender of a message of so many bytes; the seed draws its entropy values.
-    pub fn sender(&self, flow: u32, bytes: u64, seed: u64) -> UetSender {
-        let seed = crate::Random::new(seed ^ (u64::from(flow) << 32)).bits();
-        SprayedSender::new(self.sprayed, flow, bytes, Spraying::new(self.entropies, seed), Nscc::new(self.sprayed.nscc))
+    /// What flows to a peer begin with; the seed draws its entropy values.
+    pub fn context(&self, seed: u64) -> UetContext {
+        let seed = Random::new(seed).bits();
+        PeerContext::new(Spraying::new(self.entropies, seed), Nscc::new(self.sprayed.nscc))
+    }
+
+    /// The sender of a message of so many bytes.
+    pub fn sender(&self, flow: u32, bytes: u64) -> UetSender {
+        SprayedSender::new(self.sprayed, flow, bytes)
     }
 
     /// The receiver of a message of so many bytes.

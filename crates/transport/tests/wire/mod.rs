@@ -25,7 +25,14 @@ pub struct Story {
 }
 
 /// Runs until the sender knows that all has arrived; panics where it stalls, or says so too early.
-pub fn run(sender: &mut impl Sender, receiver: &mut impl Receiver, link: Link, seed: u64) -> Story {
+pub fn run<S: Sender, R: Receiver<Context: Default>>(
+    sender: &mut S,
+    context: &mut S::Context,
+    receiver: &mut R,
+    link: Link,
+    seed: u64,
+) -> Story {
+    let mut shared = R::Context::default();
     let mut random = Random::new(seed);
     let mut flying: BinaryHeap<Reverse<(Picoseconds, u64, bool)>> = BinaryHeap::new();
     let mut packets: Vec<Packet> = Vec::new();
@@ -47,19 +54,19 @@ pub fn run(sender: &mut impl Sender, receiver: &mut impl Receiver, link: Link, s
         }
         let mut wake = None;
         if free_at <= now {
-            match sender.poll_transmit(now) {
+            match sender.poll_transmit(context, now) {
                 Transmit::Packet(packet) => {
                     sent += 1;
                     free_at = now + link.pace;
                     put(free_at, packet, true, &mut flying, &mut packets);
                 }
                 Transmit::NotBefore(time) => wake = Some(time.max(now + 1)),
-                Transmit::Nothing => {}
+                Transmit::Nothing | Transmit::NoRoom => {}
             }
         }
         let busy = (free_at > now).then_some(free_at);
         let arrival = flying.peek().map(|Reverse((time, ..))| *time);
-        let next = [busy, arrival, sender.deadline(), wake].into_iter().flatten().min();
+        let next = [busy, arrival, sender.deadline(context), wake].into_iter().flatten().min();
         now = next.expect("nothing more can happen, and the flow has not ended").max(now);
         while let Some(&Reverse((time, index, forth))) = flying.peek() {
             if time > now {
@@ -68,15 +75,15 @@ pub fn run(sender: &mut impl Sender, receiver: &mut impl Receiver, link: Link, s
             flying.pop();
             let packet = packets[index as usize];
             if forth {
-                for answer in receiver.on_packet(now, &packet).into_iter().flatten() {
+                for answer in receiver.on_packet(&mut shared, now, &packet).into_iter().flatten() {
                     put(now, answer, false, &mut flying, &mut packets);
                 }
             } else {
-                sender.on_packet(now, &packet);
+                sender.on_packet(context, now, &packet);
             }
         }
-        if sender.deadline().is_some_and(|deadline| deadline <= now) {
-            sender.on_deadline(now);
+        if sender.deadline(context).is_some_and(|deadline| deadline <= now) {
+            sender.on_deadline(context, now);
         }
     }
     panic!("the flow does not end");
