@@ -117,7 +117,12 @@ def test_every_name_is_one_of_the_engine_s_settings():
         ("switch: {pauses: {above: 1 kB, at: 2 kB}}", "a switch lets go at less than it pauses above"),
         ("loss: 1", "loss must be below 1.0, not 1"),
         ("patience: 2 h", "patience must be at most 3600, not '2 h'"),
-        ("[1, 2]", "packet settings are a mapping with transport, switch, loss, patience, not a list"),
+        ("events: [down spine-0 at noon]", "settings.yaml:1:10: 'down spine-0 at noon': "),
+        ("events: [down spine-0 at 2 h]", "packets are simulated for an hour at most"),
+        ("events: [break spine-0]", "'break spine-0' is no event; write one of: down NODE [NODE] at TIME"),
+        ("events: [7]", "7 is no event; write one of: down NODE"),
+        ("events: down spine-0 at 1 us", "events must be a list, not 'down spine-0 at 1 us'"),
+        ("[1, 2]", "packet settings are a mapping with transport, switch, "),
         ("transport: [", "is not YAML"),
     ],
 )
@@ -133,7 +138,7 @@ def test_entropy_values_are_a_power_of_two(told):
 
 def test_an_empty_file_states_nothing(tmp_path):
     (tmp_path / "empty.yaml").write_text("# as it is\n")
-    assert spec.read_settings(tmp_path / "empty.yaml", "uet") == ()
+    assert spec.read_settings(tmp_path / "empty.yaml", "uet") == spec.FileSettings()
 
 
 def test_a_study_s_fabric_tells_misuse_where_it_stands(mistakes):

@@ -201,3 +201,62 @@ def test_timelines_and_mixes_are_refused():
     mixes = {"both": {"jobs": [{"workload": "job", "servers": 2}, {"workload": "job", "servers": 2}]}}
     with pytest.raises(StudyError, match="mix 'both' cannot be run by packets"):
         run(study(ALL_REDUCE, mixes=mixes))
+
+
+STRUCK = {"events": ["slow server-0/nic-0 leaf-u0-r0 to 100 Gb/s at 200 us for 2 ms"]}
+
+
+SHIFT = {"name": "shift", "send_recv": {"pairs": [[0, 8]]}, "bytes": "64 MiB"}
+LINK = "server-0/nic-0 leaf-u0-r0"
+
+
+def test_a_nic_at_a_quarter_of_its_rate_takes_four_times_as_long():
+    slow = {"packets": {"events": [f"slow {LINK} to 100 Gb/s at 0 s"]}}
+    row = by("packet", study(SHIFT, fabric=slow))
+    assert row.slowdown == pytest.approx(4, rel=0.01)
+    assert row.events == (f"slow {LINK} to 100 Gb/s at 0 s",)
+
+
+def test_half_the_rate_for_a_while_costs_half_of_that_while():
+    slow = {"packets": {"events": [f"slow {LINK} to 200 Gb/s at 100 us for 600 us"]}}
+    row = by("packet", study(SHIFT, fabric=slow))
+    assert row.step_s - row.step_s / row.slowdown == pytest.approx(300e-6, rel=0.02)
+
+
+def test_a_link_that_is_down_for_a_while_costs_that_while():
+    down = {"packets": {"transport": {"timeout": "50 us"}, "events": [f"down {LINK} at 200 us for 500 us"]}}
+    row = by("packet", study(SHIFT, fabric=down))
+    # at most a time-out more, and what was under way
+    assert 500e-6 <= row.step_s - row.step_s / row.slowdown <= 500e-6 + 60e-6
+
+
+def test_what_goes_wrong_after_the_step_changes_nothing():
+    late = {"packets": {"events": ["down spine-0 at 1 min"]}}
+    row = by("packet", study(ALL_TO_ALL, fabric=late))
+    assert row.slowdown == 1.0
+
+
+def test_the_step_with_and_without_what_goes_wrong_is_told():
+    result = run(study(ALL_TO_ALL, fabric={"packets": STRUCK}))
+    (row,) = result.rows
+    said = f"job on one, {STRUCK['events'][0]}: the step takes {row.slowdown:.3g} times as long as without."
+    assert said in result.notes
+    assert to_json(result)["results"][0]["events"] == tuple(STRUCK["events"])
+
+
+def test_other_fidelities_take_no_notice_of_what_goes_wrong():
+    row = by("fluid", study(ALL_TO_ALL, fabric={"packets": STRUCK}))
+    assert (row.events, row.slowdown) == ((), None)
+
+
+def test_what_goes_wrong_with_parts_that_are_not_there_is_told_at_its_line():
+    wrong = {"packets": {"events": ["down spine-99 at 1 us"]}}
+    with pytest.raises(StudyError, match="fabric 'one': 'down spine-99 at 1 us': there is no node 'spine-99'"):
+        run(study(ALL_TO_ALL, fabric=wrong))
+
+
+def test_a_step_that_waits_for_a_path_for_ever_is_told_as_stopped():
+    lost = {"packets": {"events": ["down leaf-u0-r0 at 10 us"], "patience": "100 ms"}}
+    values = study(ALL_TO_ALL, fabric=lost)
+    with pytest.raises(StudyError, match="packets are stuck"):
+        run(values)

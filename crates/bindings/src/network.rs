@@ -1,6 +1,6 @@
 //! A network prepared for runs: the graph and its distances, kept between calls.
 
-use crate::packets::{self, PacketNetwork, SettingsIn};
+use crate::packets::{self, ChangeIn, PacketNetwork, SettingsIn};
 use crate::program::{CarriageIn, MixIn, OpIn, carriage, program};
 use crate::{EngineError, to_python};
 use eastwest_engine::demand::Demands;
@@ -236,7 +236,7 @@ impl Network {
     /// Runs a program by packets over `packets`, the same nodes and links at the rates of the wire, once for each seed.
     /// Returns the arrays of `run`; `transfer_s`, the completion times of messages between servers, one array a seed; and
     /// `packets`, counts by name, one mapping a seed. `efficiency` is the payload in a byte of each link.
-    #[pyo3(signature = (gpu, ops, overlap_slowdown, mix, carried, tolerance, seeds, packets, settings, efficiency))]
+    #[pyo3(signature = (gpu, ops, overlap_slowdown, mix, carried, tolerance, seeds, packets, settings, efficiency, changes))]
     #[expect(clippy::too_many_arguments, reason = "the whole run in one call")]
     fn run_packets<'py>(
         &self,
@@ -251,11 +251,13 @@ impl Network {
         packets: &PacketNetwork,
         settings: SettingsIn,
         efficiency: PyReadonlyArray1<'py, f64>,
+        changes: Vec<ChangeIn>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let program = program(gpu.as_slice()?, &ops, overlap_slowdown, &mix, carriage(&carried)?)?;
+        let changes = changes.iter().map(ChangeIn::change).collect::<PyResult<Vec<_>>>()?;
         let (options, transport) = (options(&carried, "fluid", tolerance)?, settings.transport()?);
         let (topology, efficiency) = (&self.topology, efficiency.as_slice()?);
-        let open = |nics: &[u32], network| transport.open(packets, nics, network);
+        let open = |nics: &[u32], network| transport.open(packets, nics, &changes, network);
         let net = PacketNet {
             graph: &packets.graph,
             forwarding: &packets.forwarding,

@@ -81,7 +81,7 @@ pub struct ChangeIn {
 }
 
 impl ChangeIn {
-    fn change(&self) -> PyResult<Change> {
+    pub(crate) fn change(&self) -> PyResult<Change> {
         Ok(Change {
             at: picoseconds(self.at_s),
             link: self.link,
@@ -153,19 +153,22 @@ pub(crate) enum AnyTransport {
 }
 
 impl AnyTransport {
-    /// Opens a network between NICs that flows are added to.
+    /// Opens a network between NICs that flows are added to, and whose links change.
     pub fn open<'a>(
         &'a self,
         network: &'a PacketNetwork,
         nics: &[u32],
+        changes: &'a [Change],
         settings: NetworkSettings,
     ) -> eastwest_engine::Result<Box<dyn Live + 'a>> {
         let PacketNetwork { graph, forwarding } = network;
         Ok(match self {
-            Self::Uet(transport) => Box::new(Simulation::open(graph, forwarding, nics, transport, settings)?),
-            Self::Mrc(transport) => Box::new(Simulation::open(graph, forwarding, nics, transport, settings)?),
-            Self::Dctcp(transport) => Box::new(Simulation::open(graph, forwarding, nics, transport, settings)?),
-            Self::Roce(transport) => Box::new(Simulation::open(graph, forwarding, nics, transport, settings)?),
+            Self::Uet(transport) => Box::new(Simulation::open(graph, forwarding, nics, changes, transport, settings)?),
+            Self::Mrc(transport) => Box::new(Simulation::open(graph, forwarding, nics, changes, transport, settings)?),
+            Self::Dctcp(transport) => {
+                Box::new(Simulation::open(graph, forwarding, nics, changes, transport, settings)?)
+            }
+            Self::Roce(transport) => Box::new(Simulation::open(graph, forwarding, nics, changes, transport, settings)?),
         })
     }
 }

@@ -14,7 +14,7 @@ fn live(graph: &eastwest_engine::graph::Graph, messages: &[Message], hosts: u32)
     let (forwarding, transport, stop) = (Forwarding::new(graph), roce(Repeat::GoBackN), AtomicBool::new(false));
     let nics: Vec<u32> = (0..hosts).collect();
     let mut network: Box<dyn Live> =
-        Box::new(Simulation::open(graph, &forwarding, &nics, &transport, lossless()).unwrap());
+        Box::new(Simulation::open(graph, &forwarding, &nics, &[], &transport, lossless()).unwrap());
     for message in messages {
         network.send(*message).unwrap();
     }
@@ -59,7 +59,7 @@ fn a_message_is_told_as_sent_before_it_is_told_as_received_each_once() {
 fn a_run_reaches_the_time_that_is_asked_where_there_is_nothing_to_tell() {
     let (graph, transport, stop) = (star(2), roce(Repeat::GoBackN), AtomicBool::new(false));
     let forwarding = Forwarding::new(&graph);
-    let mut network = Simulation::open(&graph, &forwarding, &[0, 1], &transport, lossless()).unwrap();
+    let mut network = Simulation::open(&graph, &forwarding, &[0, 1], &[], &transport, lossless()).unwrap();
     let mut news = vec![];
     assert_eq!(network.advance(5 * US, &stop, &mut news).unwrap(), 5 * US);
     network.send(Message { from: 0, to: 1, bytes: 4096, pair: 0 }).unwrap();
@@ -73,7 +73,7 @@ fn messages_of_one_queue_pair_take_one_path() {
     let (forwarding, transport, stop) = (Forwarding::new(&graph), roce(Repeat::GoBackN), AtomicBool::new(false));
     let nics: Vec<u32> = (0..8).collect();
     let mut network: Box<dyn Live> =
-        Box::new(Simulation::open(&graph, &forwarding, &nics, &transport, lossless()).unwrap());
+        Box::new(Simulation::open(&graph, &forwarding, &nics, &[], &transport, lossless()).unwrap());
     for _ in 0..16 {
         network.send(Message { from: 0, to: 4, bytes: 4096, pair: 7 }).unwrap();
     }

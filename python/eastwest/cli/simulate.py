@@ -82,8 +82,9 @@ def run(
         raise InputError("name the network with --topology FILE, or with --study STUDY and --fabric NAME")
     net = simulation.study_network(study, fabric) if topology is None else simulation.read_topology(topology)
     given = simulation.read_flows(flows, net, start_unit)
-    stated = () if settings_file is None else simulation.read_settings(settings_file, transport)
-    wrong = simulation.changes(event or (), net, routes_after_s)
+    asked = simulation.FileSettings() if settings_file is None else simulation.read_settings(settings_file, transport)
+    routes_after_s = asked.routes_after_s if routes_after_s is None else routes_after_s
+    wrong = simulation.changes((*asked.events, *(event or ())), net, routes_after_s)
     if (pcap is None) != (not capture):
         raise InputError("--capture LINK and --pcap FILE go together: name both")
     if pcap and not pcap.absolute().parent.is_dir():
@@ -91,7 +92,7 @@ def run(
     recorded = simulation.capturing(capture, net, transport, capture_limit) if capture else None
     try:
         network = PacketNetwork(net)
-        settings = simulation.settings_for(transport, network, given, balancing, seed, stated=stated)
+        settings = simulation.settings_for(transport, network, given, balancing, seed, stated=asked.stated)
         result = simulation.simulate(
             network, given, settings, math.inf if until_s is None else until_s, wrong, recorded
         )

@@ -1,7 +1,7 @@
 """The one door to the Rust engine: a fabric and a step in, times and loads out. It knows no models and no money."""
 
 from eastwest.engine._native import EngineError, UnreachableError
-from eastwest.engine.by_packet import Wire, run_by_packet
+from eastwest.engine.by_packet import Wire, run_by_packet, wire_rates
 from eastwest.engine.messages import Messages
 from eastwest.engine.network import Balancing, Carriage, Fidelity, HashSeeds, Losses, Network, QpUse, Run, Stated
 from eastwest.engine.record import Record
@@ -22,4 +22,5 @@ __all__ = [
     "UnreachableError",
     "Wire",
     "run_by_packet",
+    "wire_rates",
 ]

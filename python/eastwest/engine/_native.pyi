@@ -45,6 +45,7 @@ class Network:
         packets: PacketNetwork,
         settings: object,
         efficiency: npt.NDArray[np.float64],
+        changes: Sequence[object],
     ) -> dict[str, Any]: ...
     def record(
         self,

@@ -12,6 +12,7 @@ import polars as pl
 
 from eastwest.engine._native import EngineError
 from eastwest.engine.defaults import FRAMINGS, Framing, settings_for
+from eastwest.engine.events import changes
 from eastwest.engine.messages import Messages
 from eastwest.engine.network import Carriage, Floats, Network, Run, Stated, named
 from eastwest.engine.packets import Choice, PacketNetwork, PacketSettings, Repeat, Transport
@@ -47,8 +48,8 @@ def run_by_packet(
 ) -> Run:
     """Runs `step` once for each seed, as `Network.run` does, packet by packet.
 
-    Links carry all that crosses them, repeats and answers too; the busiest is named as the one that limits, for as long
-    as it was busy; flows on links are not counted.
+    What the carriage states of settings and events applies. Links carry all that crosses them, repeats and answers too;
+    the busiest is named as the one that limits, for as long as it was busy; flows on links are not counted.
 
     Raises:
         UnreachableError: two ranks that must talk have no path; an `EngineError`, as any other below.
@@ -60,7 +61,8 @@ def run_by_packet(
     fabric = network.fabric
     efficiency = fabric.links["efficiency"].to_numpy().astype(np.float64)
     with named(step, fabric):
-        packets = PacketNetwork(fabric, _rates(fabric))
+        packets = PacketNetwork(fabric, wire_rates(fabric))
+        wrong = changes(carriage.events, fabric, carriage.routes_after_s, packets.rate_bps)
         arrays = network.native.run_packets(
             np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),
             network.operations(step, gpu_of_rank),
@@ -72,6 +74,7 @@ def run_by_packet(
             packets.native,
             _settings(packets, wire, carriage.stated),
             efficiency,
+            wrong,
         )
     took, counts = arrays.pop("transfer_s"), arrays.pop("packets")
     return Run(**arrays, messages=tuple(Messages.of(*each) for each in zip(took, counts, strict=True)))
@@ -107,7 +110,7 @@ def _to(hosts: Sequence[int]) -> Flows:
     return flows([0] * len(hosts), hosts, 1)
 
 
-def _rates(fabric: Fabric) -> Floats:
+def wire_rates(fabric: Fabric) -> Floats:
     """Rates of links on the wire, bit/s: a NIC's ports are as fast as its PCIe lets them."""
     links = fabric.links
     payload = pl.col("rate_bps") * pl.col("efficiency")

@@ -40,7 +40,8 @@ class Carriage:
     `message_bytes` take turns (`round-robin`, NCCL's default; 512 KiB is a step of its buffer: 4 MiB in 8 steps).
     `hash_seeds` says whether each switch hashes with a seed of its own. With "flowlet" a flow is spread over `flowlets`
     hashed paths, with "source" a connection over so many `paths` that its sender chooses (None: over all). Where every
-    packet is simulated, `stated` says how they are sent and switched.
+    packet is simulated, `stated` says how they are sent and switched, and `events` what goes wrong meanwhile, with new
+    routes `routes_after_s` later.
     """
 
     balancing: Balancing = "ecmp"
@@ -51,6 +52,8 @@ class Carriage:
     flowlets: int = 8
     paths: int | None = None
     stated: Stated = ()
+    events: tuple[str, ...] = ()
+    routes_after_s: float | None = None
 
     @property
     def is_drawn(self) -> bool:

@@ -1,13 +1,14 @@
 """Flows on a network, packet by packet: from the files of other simulators to times and counts."""
 
 from eastwest.engine.defaults import settings_for
+from eastwest.engine.events import changes
 from eastwest.simulation.capture import capturing, write_pcap
-from eastwest.simulation.events import changes
 from eastwest.simulation.inputs import read_flows, read_topology, study_network
 from eastwest.simulation.result import SimulationResult, simulate
-from eastwest.spec import read_settings
+from eastwest.spec import FileSettings, read_settings
 
 __all__ = [
+    "FileSettings",
     "SimulationResult",
     "capturing",
     "changes",

@@ -13,11 +13,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from eastwest.engine.links import links_of
 from eastwest.engine.packets import Capturing, Transport
 from eastwest.errors import InputError
 from eastwest.fabric import Fabric
 from eastwest.fabric.addressing import NETWORK, addresses
-from eastwest.simulation.links import links_of
 from eastwest.simulation.result import SimulationResult
 
 FORMS = ("NODE", "NODE NODE", "NODE > NODE")

@@ -9,7 +9,7 @@ from eastwest.spec.mixes import Mix, MixBackground, MixJob
 from eastwest.spec.packets import Packets
 from eastwest.spec.parameters import Parameter, parameter
 from eastwest.spec.schema import json_schema
-from eastwest.spec.settings_file import read_settings
+from eastwest.spec.settings_file import FileSettings, read_settings
 from eastwest.spec.start import starting_file, write_starting_file
 from eastwest.spec.study import Prices, Study, StudyError
 from eastwest.spec.sweep import MOST_COMBINATIONS
@@ -37,6 +37,7 @@ __all__ = [
     "CollectiveOperation",
     "ComputeOperation",
     "Fabric",
+    "FileSettings",
     "Group",
     "Measured",
     "MeasuredOn",

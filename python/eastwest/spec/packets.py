@@ -15,7 +15,9 @@ from pydantic import BeforeValidator, Discriminator, Field, Strict, Tag, WithJso
 
 from eastwest.engine import Stated
 from eastwest.engine.defaults import UET_CONTROL
+from eastwest.engine.events import FORMS, read_event
 from eastwest.engine.packets import Dcqcn, Repeat, Transport
+from eastwest.errors import InputError
 from eastwest.spec.values import Entry, Size, Time, refuse
 
 TRANSPORTS: dict[str, Transport] = {
@@ -51,6 +53,15 @@ def _off_or_set(written: Any) -> str:
     return "set" if isinstance(written, dict | Entry) else "off"
 
 
+def _event(written: Any) -> Any:
+    if not isinstance(written, str):
+        raise refuse(f"{written!r} is no event; write one of: {'; '.join(FORMS)}")
+    try:
+        return read_event(written).text
+    except InputError as error:
+        raise refuse(str(error)) from None
+
+
 PowerOfTwo = Annotated[
     int, BeforeValidator(_power_of_two), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 2**15})
 ]
@@ -58,6 +69,9 @@ PacketSize = Annotated[Size, Field(le=16_384)]
 QueueSize = Annotated[Size, Field(le=LARGEST_QUEUE)]
 Moment = Annotated[Time, Field(le=3600)]
 Share = Annotated[float, Strict(), Field(ge=0.0, lt=1.0)]
+EventText = Annotated[
+    str, BeforeValidator(_event), WithJsonSchema({"type": "string", "examples": ["down spine-3 at 50 us for 1 ms"]})
+]
 Off = Annotated[Literal["off"], Tag("off")]
 
 
@@ -151,6 +165,10 @@ class Packets(Entry):
     """How hosts send."""
     switch: SwitchSettings = SwitchSettings()
     """How switches treat packets."""
+    events: tuple[EventText, ...] = ()
+    """What goes wrong while the step runs, as in 'down spine-3 at 50 us for 1 ms'."""
+    routes_after: Moment | None = None
+    """How long after a link went down or came back all switches have new routes; never where left out."""
     loss: Share | None = None
     """Share of packets that bit errors take on each link."""
     patience: Moment | None = None

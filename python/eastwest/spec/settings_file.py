@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -15,8 +16,17 @@ from eastwest.spec.packets import Packets, stated
 from eastwest.spec.study import Source
 
 
-def read_settings(path: Path, transport: Transport) -> Stated:
-    """What a file states of packet settings, as names and values of `PacketSettings`.
+@dataclass(frozen=True)
+class FileSettings:
+    """What a file states: settings as names and values of `PacketSettings`, and what goes wrong meanwhile."""
+
+    stated: Stated = ()
+    events: tuple[str, ...] = ()
+    routes_after_s: float | None = None
+
+
+def read_settings(path: Path, transport: Transport) -> FileSettings:
+    """What a file states of packet settings.
 
     Raises:
         MistakesError: it cannot be read, is no mapping of settings, or the transport knows no such setting.
@@ -27,7 +37,8 @@ def read_settings(path: Path, transport: Transport) -> Stated:
         message = f"packet settings are a mapping with {', '.join(Packets.model_fields)}, not {name_of(data)}"
         raise MistakesError([document.mistake((), message)])
     try:
-        return stated(Packets.model_validate(data), transport)
+        asked = Packets.model_validate(data)
+        return FileSettings(stated(asked, transport), asked.events, asked.routes_after)
     except ValidationError as error:
         raise MistakesError(complaints(error, Source(document), Packets, "the settings")) from None
     except PydanticCustomError as error:

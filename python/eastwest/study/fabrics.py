@@ -172,6 +172,8 @@ def carriage(study: Study, name: str) -> Carriage:
         asked.flowlets,
         asked.paths,
         stated(asked.packets, TRANSPORTS[asked.technology]),
+        asked.packets.events,
+        asked.packets.routes_after,
     )
 
 

@@ -6,6 +6,7 @@ Not here: which cables a failure takes down (`fabric.failures`), or cases that c
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,9 +24,11 @@ MOST_FOLLOWED = 20_000_000
 
 
 def slowdown(each: Combination, runs: Runs, step_s: float) -> float | None:
-    """The step over that of the same case before anything failed; None where nothing has."""
+    """The step over that of the same case before anything failed or goes wrong; None where nothing has or does."""
     runs.steps_s[_key(each, runs)] = step_s
-    if not fabrics.failures(each.study, each.fabric):
+    study = each.study
+    is_disturbed = study.fidelity == "packet" and bool(study.fabrics[each.fabric].packets.events)
+    if not fabrics.failures(study, each.fabric) and not is_disturbed:
         return None
     before = _key(each, runs, is_whole=True)
     if before not in runs.steps_s:
@@ -38,7 +41,13 @@ def _key(each: Combination, runs: Runs, *, is_whole: bool = False) -> tuple[obje
     study = each.study
     network = runs.network(study, each.fabric, each.cluster, is_whole=is_whole)
     settings = (study.fidelity, study.seeds, study.tolerance)
-    return (id(network), fabrics.carriage(study, each.fabric), each.cluster, each.workload, each.placement, settings)
+    carriage = _undisturbed(each) if is_whole else fabrics.carriage(study, each.fabric)
+    return (id(network), carriage, each.cluster, each.workload, each.placement, settings)
+
+
+def _undisturbed(each: Combination) -> Carriage:
+    """How connections cross the fabric where nothing goes wrong meanwhile."""
+    return replace(fabrics.carriage(each.study, each.fabric), events=(), routes_after_s=None)
 
 
 def _step_before_s(each: Combination, runs: Runs) -> float:
@@ -46,7 +55,7 @@ def _step_before_s(each: Combination, runs: Runs) -> float:
     network = runs.network(study, each.fabric, each.cluster, is_whole=True)
     gpus = runs.gpus(network, each.placement)
     step = runs.step(study, each.workload, network, gpus)
-    carriage = fabrics.carriage(study, each.fabric)
+    carriage = _undisturbed(each)
     run = runs.simulate(study, each.workload, network, step, gpus, carriage, study.fidelity)
     return float(np.median(run.step_s))
 
@@ -100,10 +109,13 @@ def _percent(share: float) -> str:
 
 
 def sentences(rows: Sequence[Row]) -> Iterator[str]:
-    """For each fabric in which something has failed, how much longer its steps take once routes are recomputed."""
+    """For each fabric in which something has failed, how much longer its steps take once routes are recomputed.
+
+    Not of those in which something goes wrong meanwhile.
+    """
     told: dict[str, list[Row]] = {}
     for row in rows:
-        if row.slowdown is not None:
+        if row.slowdown is not None and not row.events:
             told.setdefault(row.fabric, []).append(row)
     for fabric, failed in told.items():
         kinds = dict.fromkeys(row.failures for row in failed)

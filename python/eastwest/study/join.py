@@ -49,7 +49,7 @@ def run(
     began = time.perf_counter()
     (chosen, mixtures), runs = selection.chosen(study, where), Runs() if work is None else Runs(work)
     workloads.check_storage(chosen, mixtures)
-    _check_packets(study, chosen, mixtures, is_timed=is_timed)
+    _check_packets(study, chosen, mixtures, runs, is_timed=is_timed)
     rows: list[Row] = []
     remarks: list[notes.Remark] = []
     timelines: list[Timeline] = []
@@ -112,7 +112,9 @@ def _draws(study: Study) -> int:
     return packets.draws(study) if study.fidelity == "packet" else study.seeds
 
 
-def _check_packets(study: Study, chosen: Sequence[Combination], mixtures: Sequence[Mixture], *, is_timed: bool) -> None:
+def _check_packets(
+    study: Study, chosen: Sequence[Combination], mixtures: Sequence[Mixture], runs: Runs, *, is_timed: bool
+) -> None:
     """Whether what is chosen can be run packet by packet, where that is asked.
 
     Raises:
@@ -128,8 +130,9 @@ def _check_packets(study: Study, chosen: Sequence[Combination], mixtures: Sequen
         raise study.error_at(
             at, f"mix {each.mix!r} cannot be run by packets: choose workloads alone with --where, or fluid"
         )
-    for fabric in dict.fromkeys(each.fabric for each in chosen):
+    for fabric, cluster in dict.fromkeys((each.fabric, each.cluster) for each in chosen):
         packets.check(study, fabric)
+        packets.check_events(study, fabric, runs.network(study, fabric, cluster))
 
 
 def _case(each: Combination, runs: Runs) -> tuple[Row, notes.Remark, Callable[[], Timeline]]:
@@ -152,6 +155,7 @@ def _case(each: Combination, runs: Runs) -> tuple[Row, notes.Remark, Callable[[]
         workload=study.base("workloads", each.workload),
         parameters=each.parameters,
         failures=tuple(map(str, fabrics.failures(study, each.fabric))),
+        events=carriage.events if study.fidelity == "packet" else (),
         slowdown=failures.slowdown(each, runs, row.step_s),
         outage=failures.outage(each, runs),
         choices=tuning.choices(step),

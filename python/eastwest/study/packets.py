@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eastwest.document import Place
-from eastwest.engine import Carriage, Network, Wire
+from eastwest.engine import Carriage, Network, Wire, wire_rates
+from eastwest.engine.events import changes
 from eastwest.engine.packets import Choice, Repeat
+from eastwest.errors import InputError
 from eastwest.spec import Study
 from eastwest.spec.packets import TRANSPORTS
 from eastwest.study.result import Row
@@ -51,6 +53,21 @@ def check(study: Study, name: str) -> None:
         refuse("paths", f"the entropy values of a flow are a power of two there, not {paths}; take such a number")
 
 
+def check_events(study: Study, name: str, network: Network) -> None:
+    """Whether what goes wrong in a fabric names what is there.
+
+    Raises:
+        StudyError: it does not; names the line.
+    """
+    rates = wire_rates(network.fabric)
+    for number, event in enumerate(study.fabrics[name].packets.events):
+        try:
+            changes([event], network.fabric, None, rates)
+        except InputError as error:
+            at: Place = ("fabrics", name, "packets", "events", number)
+            raise study.error_at(at, f"fabric {study.base('fabrics', name)!r}: {error}") from None
+
+
 def wire(network: Network, carriage: Carriage) -> Wire:
     """How packets cross a fabric that `check` has passed."""
     plan = network.fabric.plan
@@ -70,7 +87,14 @@ def draws(study: Study) -> int:
 
 def sentences(rows: Sequence[Row]) -> list[str]:
     """What packets tell of each case: the tail of its messages, and what became of packets."""
-    return [_sentence(row) for row in rows if row.fidelity == "packet"]
+    told = [_sentence(row) for row in rows if row.fidelity == "packet"]
+    return told + [_disturbed(row) for row in rows if row.events and row.slowdown is not None]
+
+
+def _disturbed(row: Row) -> str:
+    """How much longer a step takes in which something goes wrong."""
+    what = " and ".join((*row.failures, *row.events))
+    return f"{row.workload} on {row.fabric}, {what}: the step takes {row.slowdown:.3g} times as long as without."
 
 
 def _sentence(row: Row) -> str:

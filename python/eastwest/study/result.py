@@ -89,10 +89,11 @@ class Row:
     Plain figures are the median over hash seeds, `_p95` the 95th percentile; `draws` counts the seeds. `closeness` is
     ideal over actual communication: 1 where the fabric costs nothing. `batching_error` is the largest relative error
     that taking completions together can have caused, as far as the engine bounds it; None where its bound says
-    nothing, as for very uneven transfers. `failures` says what has failed in the fabric, and `slowdown` the step over
-    that before; None where nothing has failed. `outage` is what comes before routes have been recomputed; None where
-    nothing is down, or where there are too many connections to follow each. `choices` are those that the study left to
-    NCCL. `packets` tells of messages and packets in the median draw, where every packet was simulated.
+    nothing, as for very uneven transfers. `failures` says what has failed in the fabric, `events` what goes wrong while
+    the step runs, and `slowdown` the step over that without either; None where there is neither. `outage` is what comes
+    before routes have been recomputed; None where nothing is down, or where there are too many connections to follow
+    each. `choices` are those that the study left to NCCL. `packets` tells of messages and packets in the median draw,
+    where every packet was simulated.
     """
 
     fabric: str
@@ -120,6 +121,7 @@ class Row:
     batching_error: float | None = 0.0
     parameters: tuple[Parameter, ...] = ()
     failures: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
     slowdown: float | None = None
     outage: Outage | None = None
     choices: tuple[Chosen, ...] = ()
@@ -295,6 +297,7 @@ def _flat(study: str, row: Row, words: set[str]) -> dict[str, Any]:
     case = {"study": study} | {key: values.pop(key) for key in ("fabric", "cluster", "workload", "placement")}
     del values["parameters"]
     values["failures"] = "; ".join(values["failures"])
+    values["events"] = "; ".join(values["events"])
     values["choices"] = _told(row.choices)
     values |= {f"outage_{key}": value for key, value in (values.pop("outage") or {}).items()}
     swept = {each.name: each.text if each.name in words else each.value for each in row.parameters}

@@ -4,6 +4,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use super::changes::Change;
 use super::outcome::{FlowOutcome, PacketOutcome};
 use super::run::{Halt, Route, Scene, Simulation, are_joined};
 use super::settings::NetworkSettings;
@@ -61,7 +62,7 @@ pub trait Live {
 }
 
 impl<'a, T: Transport> Simulation<'a, T> {
-    /// A network without flows yet, between these NICs.
+    /// A network without flows yet, between these NICs, and what is to become of its links.
     ///
     /// # Errors
     /// As [`Simulation::new`].
@@ -69,13 +70,15 @@ impl<'a, T: Transport> Simulation<'a, T> {
         graph: &'a Graph,
         forwarding: &'a Forwarding,
         nics: &[u32],
+        changes: &'a [Change],
         transport: &'a T,
         settings: NetworkSettings,
     ) -> Result<Self> {
-        let scene = Scene { graph, forwarding, flows: &[], triggers: &[], changes: &[] };
+        let scene = Scene { graph, forwarding, flows: &[], triggers: &[], changes };
         let mut simulation = Self::with_hosts(scene, nics, transport, settings)?;
         (simulation.is_open, simulation.left) = (true, 1);
         simulation.sent = vec![0; graph.links()];
+        simulation.expect_changes();
         Ok(simulation)
     }
 
@@ -121,7 +124,8 @@ impl<T: Transport> Live for Simulation<'_, T> {
         if self.news.is_empty() {
             if halt == Halt::Quiet && self.fates.iter().any(|fate| fate.received.is_none()) {
                 return Err(Error::Program(format!(
-                    "packets are stuck: nothing new has arrived anywhere since {} us, as in a deadlock of pauses",
+                    "packets are stuck: nothing new has arrived anywhere since {} us, as in a deadlock of pauses or \
+                     where no routes lead around what is down",
                     self.progress / 1_000_000
                 )));
             }
