@@ -29,7 +29,7 @@ fn live<T: Transport>(
     let (forwarding, stop) = (Forwarding::new(graph), AtomicBool::new(false));
     let nics: Vec<u32> = (0..hosts).collect();
     let mut network: Box<dyn Live> =
-        Box::new(Simulation::open(graph, &forwarding, &nics, transport, settings).unwrap());
+        Box::new(Simulation::open(graph, &forwarding, &nics, &[], transport, settings).unwrap());
     let mut step_of = vec![];
     let mut took = vec![0; steps.len()];
     let mut begun = vec![0; steps.len()];
@@ -81,7 +81,7 @@ fn trims_of_two_rounds(shares_contexts: bool, keeps: u64, pause: u64) -> [u64; 2
     let forwarding = Forwarding::new(&graph);
     let after = |rounds: u64| {
         let mut network: Box<dyn Live> = Box::new(
-            Simulation::open(&graph, &forwarding, &(0..17).collect::<Vec<u32>>(), &transport, settings).unwrap(),
+            Simulation::open(&graph, &forwarding, &(0..17).collect::<Vec<u32>>(), &[], &transport, settings).unwrap(),
         );
         let mut now = 0;
         for _ in 0..rounds {
