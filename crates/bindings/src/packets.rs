@@ -127,6 +127,7 @@ impl FlowsIn<'_> {
             from: from[i],
             to: to[i],
             bytes: bytes[i],
+            class: 0,
             start: u32::try_from(on[i]).map_or(Start::At(start[i]), Start::On),
             when_sent: u32::try_from(sent[i]).ok(),
             when_received: u32::try_from(received[i]).ok(),

@@ -58,6 +58,9 @@ impl<T: Transport> Simulation<'_, T> {
                 self.totals.paused += self.paused_since.remove(&link).map_or(0, |since| self.now - since);
                 let port = &mut self.ports[link as usize];
                 (port.is_down, port.is_paused, port.is_pausing) = (false, false, false);
+                if let Some(table) = &mut self.classes {
+                    self.totals.paused += table.reopen(link, self.now);
+                }
                 self.wake_port(link);
             }
             Becomes::Rate(rate) => self.ports[link as usize].set_rate(rate),
@@ -73,6 +76,7 @@ impl<T: Transport> Simulation<'_, T> {
 
     /// Loses all that waits before a port.
     pub(super) fn empty(&mut self, index: u32) {
+        self.empty_classes(index);
         let port = &mut self.ports[index as usize];
         (port.data_bytes, port.urgent_bytes) = (0, 0);
         let urgent = std::mem::take(&mut port.urgent);

@@ -107,8 +107,8 @@ impl<T: Transport> Live for Simulation<'_, T> {
         }
         let flow = self.flows.len() as u32;
         let start = Start::At(self.now);
-        self.flows.to_mut().push(Flow { from, to, bytes, start, when_sent: None, when_received: None });
-        self.routes.push(Route::new(hosts, pair));
+        self.flows.to_mut().push(Flow { from, to, bytes, class: 0, start, when_sent: None, when_received: None });
+        self.routes.push(Route::new(hosts, pair, 0));
         self.senders.push(None);
         self.receivers.push(None);
         self.fates.push(FlowOutcome::default());

@@ -7,9 +7,11 @@
 //!
 //! Not here: what a transport does ([`eastwest_transport`]); NVLink and PCIe inside a server.
 
+mod buffer;
 mod capture;
 mod changes;
 mod choice;
+mod classes;
 mod contexts;
 mod live;
 mod nic;
@@ -17,21 +19,26 @@ mod outcome;
 mod path;
 mod pool;
 mod port;
+mod queueing;
 mod run;
+mod scheduler;
 mod settings;
 mod switching;
 mod transport;
 mod triggers;
 mod wheel;
 
+pub use buffer::headroom;
 pub use capture::{Capture, Record};
 pub use changes::{Becomes, Change};
 pub use choice::Choice;
+pub use classes::{Beyond, Class, ClassOutcome, ClassTotals, Classes, Room, Threshold};
 pub use contexts::Sharing;
 pub use live::{Live, Message, News};
 pub use outcome::{FlowOutcome, PacketOutcome, Totals};
 pub use path::round_trip;
 pub use run::{Scene, Simulation};
+pub use scheduler::MOST_CLASSES;
 pub use settings::{Buffers, Marking, NetworkSettings, Pause, Trimming, Watchdog};
 pub use transport::Transport;
 pub use triggers::{Flow, Start, Trigger, TriggerKind};

@@ -1,7 +1,10 @@
 //! A NIC at work: starts flows, sends for them in turn, and hands them what comes.
 
+use std::collections::VecDeque;
+
 use eastwest_transport::{Flags, Kind, Packet, Receiver, Sender, Transmit};
 
+use super::classes::{Held, NO_WAY_IN};
 use super::live::News;
 use super::port::Waiting;
 use super::run::{Event, Simulation};
@@ -35,13 +38,22 @@ impl<T: Transport> Simulation<'_, T> {
     /// A flow may have something to send.
     fn wake(&mut self, flow: u32) {
         let route = &mut self.routes[flow as usize];
-        let host = route.hosts[0];
+        let (host, class) = (route.hosts[0], usize::from(route.class));
         if !route.is_ready {
             route.is_ready = true;
-            self.hosts[host as usize].ready.push_back(flow);
+            self.ready(host, class).push_back(flow);
         }
         for plane in 0..self.planes as usize {
             self.offer(host, self.hosts[host as usize].ups[plane]);
+        }
+    }
+
+    /// Flows of a host and class that may have something to send.
+    #[inline]
+    fn ready(&mut self, host: u32, class: usize) -> &mut VecDeque<u32> {
+        match &mut self.classes {
+            None => &mut self.hosts[host as usize].ready,
+            Some(table) => table.ready(host, class),
         }
     }
 
@@ -65,9 +77,13 @@ impl<T: Transport> Simulation<'_, T> {
             self.empty(index);
             return;
         }
+        if self.classes.is_some() {
+            self.feed_by_class(host, index);
+            return;
+        }
         let mut waiting = self.ports[index as usize].next();
         if waiting.is_none() && !self.ports[index as usize].is_paused {
-            waiting = self.poll_for(host, index);
+            waiting = self.poll_for(host, index, 0);
         }
         let Some(Waiting { place, size, .. }) = waiting else { return };
         self.transmit(index, place, size);
@@ -94,20 +110,19 @@ impl<T: Transport> Simulation<'_, T> {
         other
     }
 
-    /// Polls flows until one has a packet for a port; those that are for other planes' ports wait before these.
-    fn poll_for(&mut self, host: u32, index: u32) -> Option<Waiting> {
+    /// Polls flows of a class until one has a packet for a port; those that are for other planes' ports wait before these.
+    pub(super) fn poll_for(&mut self, host: u32, index: u32, class: usize) -> Option<Waiting> {
         for _ in 0..MOST_POLLS * self.planes {
-            let mut packet = self.poll(host)?;
+            let mut packet = self.poll(host, class)?;
             let plane = self.plane_that_is_up(host, &mut packet);
             let waiting = Waiting::of(self.pool.put(packet), &packet);
             let other = self.hosts[host as usize].ups[plane];
             if other == index {
                 return Some(waiting);
             }
-            let port = &mut self.ports[other as usize];
-            port.push(waiting);
+            let waiting = self.put_aside(other, class, waiting);
             self.wake_port(other);
-            if self.ports[other as usize].data.len() > MOST_WAITING {
+            if waiting > MOST_WAITING {
                 // the others are ahead of this one: they send before it asks again
                 self.wake_port(index);
                 return None;
@@ -116,8 +131,18 @@ impl<T: Transport> Simulation<'_, T> {
         None
     }
 
-    fn poll(&mut self, host: u32) -> Option<Packet> {
-        while let Some(flow) = self.hosts[host as usize].ready.pop_front() {
+    /// Lets a packet wait before another plane's port; gives how many do.
+    fn put_aside(&mut self, port: u32, class: usize, waiting: Waiting) -> usize {
+        if self.classes.is_some() {
+            return self.push_by_class(port, class, Held { waiting, way_in: NO_WAY_IN });
+        }
+        let port = &mut self.ports[port as usize];
+        port.push(waiting);
+        port.data.len()
+    }
+
+    fn poll(&mut self, host: u32, class: usize) -> Option<Packet> {
+        while let Some(flow) = self.ready(host, class).pop_front() {
             let context = self.routes[flow as usize].context;
             let polled = match &mut self.senders[flow as usize] {
                 Some(sender) => sender.poll_transmit(&mut self.contexts[context].sending, self.now),
@@ -125,7 +150,7 @@ impl<T: Transport> Simulation<'_, T> {
             };
             match polled {
                 Transmit::Packet(packet) => {
-                    self.hosts[host as usize].ready.push_back(flow);
+                    self.ready(host, class).push_back(flow);
                     self.totals.packets += u64::from(packet.kind == Kind::Data);
                     if self.is_open {
                         self.tell_if_sent(flow);
@@ -208,8 +233,12 @@ impl<T: Transport> Simulation<'_, T> {
                 self.totals.cnps += u64::from(answer.kind == Kind::Cnp);
                 let host = self.routes[flow].hosts[1];
                 let up = self.hosts[host as usize].ups[self.plane(answer.entropy)];
-                let port = &mut self.ports[up as usize];
-                port.push_urgent(Waiting::of(self.pool.put(answer), &answer));
+                let place = self.pool.put(answer);
+                if self.classes.is_some() {
+                    self.answer_by_class(up, place);
+                } else {
+                    self.ports[up as usize].push_urgent(Waiting::of(place, &answer));
+                }
                 self.offer(host, up);
             }
             return;

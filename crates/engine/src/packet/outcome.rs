@@ -1,6 +1,6 @@
 //! What a run of packets gives back.
 
-use super::Capture;
+use super::{Capture, ClassOutcome};
 use crate::Picoseconds;
 
 /// One flow's fate.
@@ -60,4 +60,6 @@ pub struct PacketOutcome {
     pub events: u64,
     /// What left by chosen links, where that was wanted.
     pub capture: Option<Capture>,
+    /// What became of traffic classes; empty where there are none.
+    pub classes: ClassOutcome,
 }

@@ -129,13 +129,20 @@ impl Port {
         is_first.then_some(arrival)
     }
 
+    /// Takes the next of what goes ahead of data.
+    pub fn next_urgent(&mut self) -> Option<Waiting> {
+        if self.urgent_bytes == 0 {
+            return None;
+        }
+        let waiting = self.urgent.pop_front()?;
+        self.urgent_bytes -= u32::from(waiting.size);
+        Some(waiting)
+    }
+
     /// Takes what is to go next.
     pub fn next(&mut self) -> Option<Waiting> {
-        if self.urgent_bytes > 0 {
-            if let Some(waiting) = self.urgent.pop_front() {
-                self.urgent_bytes -= u32::from(waiting.size);
-                return Some(waiting);
-            }
+        if let Some(waiting) = self.next_urgent() {
+            return Some(waiting);
         }
         if self.is_paused {
             return None;

@@ -9,6 +9,7 @@ use eastwest_transport::{Flags, Kind, Random, Sender};
 use super::capture::Capture;
 use super::changes::Change;
 use super::choice::Choice;
+use super::classes::Table;
 use super::contexts::Contexts;
 use super::live::News;
 use super::outcome::{FlowOutcome, PacketOutcome, Totals};
@@ -56,7 +57,7 @@ pub(super) enum Event {
 }
 
 /// Bits that name the port, flow or host of an event.
-const NAME_BITS: u32 = 28;
+pub(super) const NAME_BITS: u32 = 28;
 
 impl Event {
     pub fn word(self, name: u32) -> u32 {
@@ -95,6 +96,8 @@ pub(super) struct Route {
     pub hosts: [u32; 2],
     /// Queue pair: flows of one are hashed alike.
     pub pair: u32,
+    /// Traffic class.
+    pub class: u8,
     pub is_ready: bool,
     /// Whether it has been told that all of it was sent.
     pub is_told: bool,
@@ -105,9 +108,9 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// Between two hosts, by a queue pair.
-    pub fn new(hosts: [u32; 2], pair: u32) -> Self {
-        Self { hosts, pair, is_ready: false, is_told: false, is_refused: false, context: u32::MAX }
+    /// Between two hosts, by a queue pair, in a traffic class.
+    pub fn new(hosts: [u32; 2], pair: u32, class: u8) -> Self {
+        Self { hosts, pair, class, is_ready: false, is_told: false, is_refused: false, context: u32::MAX }
     }
 }
 
@@ -168,6 +171,8 @@ pub struct Simulation<'a, T: Transport> {
     pub(super) events: u64,
     /// What leaves by chosen links, where that is wanted.
     pub(super) capture: Option<Box<Capture>>,
+    /// Traffic classes, where there are any: then they hold the queues of data.
+    pub(super) classes: Option<Box<Table>>,
 }
 
 /// What is to be run: a network, and what happens on it.
@@ -211,7 +216,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
             if !are_joined(forwarding, &plugging.plugs, plugging.planes, hosts) {
                 return Err(Error::Unreachable { from: flow.from, to: flow.to });
             }
-            routes.push(Route::new(hosts, index));
+            routes.push(Route::new(hosts, index, flow.class));
         }
         let Plugging { host_of, planes, plugs, .. } = plugging;
         let hosts = plugs
@@ -273,6 +278,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
             totals: Totals::default(),
             events: 0,
             capture: None,
+            classes: None,
         })
     }
 
@@ -340,9 +346,12 @@ impl<'a, T: Transport> Simulation<'a, T> {
         }
         // Ports that nobody let go.
         self.totals.paused += self.paused_since.values().map(|&since| self.now - since).sum::<Picoseconds>();
+        let (classes, paused) = self.classes.as_mut().map(|table| table.close(self.now)).unwrap_or_default();
+        self.totals.paused += paused;
         self.close()?;
         let capture = self.capture.map(|capture| *capture);
-        Ok(PacketOutcome { flows: self.fates, totals: self.totals, end: self.now, events: self.events, capture })
+        let (flows, totals) = (self.fates, self.totals);
+        Ok(PacketOutcome { flows, totals, end: self.now, events: self.events, capture, classes })
     }
 
     /// Whether nothing new has come anywhere for too long.
@@ -355,16 +364,25 @@ impl<'a, T: Transport> Simulation<'a, T> {
         let packet = self.pool.take(place);
         let is_whole = packet.kind == Kind::Data && !packet.flags.has(Flags::TRIMMED);
         *(if is_whole { &mut self.totals.drops } else { &mut self.totals.urgent_drops }) += 1;
+        if let Some(table) = &mut self.classes {
+            let class = usize::from(self.routes[packet.flow as usize].class);
+            table.outcome.totals[class].drops += u64::from(is_whole);
+        }
     }
 
     /// Checks that packets add up: each that was sent has arrived, lost its payload, was dropped, or is still somewhere.
     fn close(&mut self) -> Result<()> {
+        if self.classes.as_ref().is_some_and(|table| !table.adds_up(&self.ports)) {
+            return Err(Error::Internal("packets and the memory that they take in switches do not add up".into()));
+        }
         let is_whole = |place: &Place| Waiting::of(*place, &self.pool[*place]).is_whole;
         let in_port = |port: &Port| {
             let waiting = port.data.iter().map(|waiting| waiting.place);
             waiting.chain(port.flying.iter().map(|&(_, place)| place)).filter(is_whole).count() as u64
         };
         self.totals.unfinished = self.ports.iter().map(in_port).sum();
+        let by_class = self.classes.iter().flat_map(|table| table.waiting());
+        self.totals.unfinished += by_class.filter(|waiting| waiting.is_whole).count() as u64;
         let Totals { packets, delivered, drops, trims, unfinished, .. } = self.totals;
         if packets == delivered + drops + trims + unfinished {
             return Ok(());

@@ -6,11 +6,11 @@ use super::choice::{Choice, hashed, shortest};
 use super::pool::Place;
 use super::port::{End, Waiting};
 use super::run::{Event, Route, Simulation};
-use super::settings::{Buffers, Trimming};
+use super::settings::{Buffers, Marking, Trimming};
 use super::transport::Transport;
 
 /// Bytes of a pause frame on the wire.
-const PAUSE_BYTES: u16 = 84;
+pub(super) const PAUSE_BYTES: u16 = 84;
 
 /// Where a packet at a switch goes on to.
 enum Onward<'a> {
@@ -67,6 +67,10 @@ impl<T: Transport> Simulation<'_, T> {
 
     /// Puts a packet that came by one port before another port of a switch.
     pub(super) fn enqueue(&mut self, way_in: u32, index: u32, place: Place) {
+        if self.classes.is_some() {
+            self.enqueue_by_class(way_in, index, place);
+            return;
+        }
         let packet = &self.pool[place];
         let waiting = Waiting::of(place, packet);
         let size = u32::from(packet.size);
@@ -84,7 +88,7 @@ impl<T: Transport> Simulation<'_, T> {
                 if ingress.held > pause.above && !ingress.is_pausing {
                     ingress.is_pausing = true;
                     self.totals.pauses += 1;
-                    self.signal(way_in, Event::Pause);
+                    self.signal(way_in, Event::Pause.word(way_in));
                 }
             }
             Buffers::Lossy { room, trimming } => {
@@ -97,6 +101,11 @@ impl<T: Transport> Simulation<'_, T> {
                 }
             }
         }
+        self.attend(index);
+    }
+
+    /// Sees to it that a port of a switch sends what has come before it, now or when it is free.
+    pub(super) fn attend(&mut self, index: u32) {
         let port = &mut self.ports[index as usize];
         self.totals.deepest = self.totals.deepest.max(port.data_bytes.into());
         if !port.is_armed {
@@ -133,28 +142,31 @@ impl<T: Transport> Simulation<'_, T> {
                 port.push(Waiting::of(place, &self.pool[place]));
             }
         }
-        let is_last_hop = matches!(port.to, End::Host(_));
-        let packet = &mut self.pool[cut];
+        let waiting = self.cut(index, cut, bytes);
+        self.enqueue_urgent(index, waiting, room);
+    }
+
+    /// Cuts the payload of a packet off before a port.
+    pub(super) fn cut(&mut self, index: u32, place: Place, bytes: u16) -> Waiting {
+        let is_last_hop = matches!(self.ports[index as usize].to, End::Host(_));
+        let packet = &mut self.pool[place];
         packet.size = bytes;
         packet.flags = packet.flags.with(Flags::TRIMMED).with_if(Flags::LAST_HOP, is_last_hop);
         self.totals.trims += 1;
-        let waiting = Waiting::of(cut, packet);
-        self.enqueue_urgent(index, waiting, room);
+        Waiting::of(place, packet)
     }
 
     /// Sends what is next at a free port of a switch.
     pub(super) fn send(&mut self, index: u32) {
+        if self.classes.is_some() {
+            self.send_by_class(index);
+            return;
+        }
         let port = &mut self.ports[index as usize];
         let Some(Waiting { place, size, is_whole }) = port.next() else { return };
         if let Some(marking) = self.settings.marking.filter(|_| is_whole) {
             let waiting = port.data_bytes;
-            let (over, span) = (waiting.saturating_sub(marking.from), u64::from(marking.to - marking.from));
-            let part = u64::from(over) * u64::from(marking.most);
-            if waiting > marking.to || (over > 0 && self.random.chance(part, span * 1000)) {
-                let packet = &mut self.pool[place];
-                packet.flags = packet.flags.with(Flags::CE);
-                self.totals.marks += 1;
-            }
+            self.mark(place, waiting, marking);
         }
         self.release(index, size);
         self.transmit(index, place, size);
@@ -165,6 +177,20 @@ impl<T: Transport> Simulation<'_, T> {
         }
     }
 
+    /// Marks a packet as the bytes that wait behind it demand; whether it did.
+    #[inline]
+    pub(super) fn mark(&mut self, place: Place, waiting: u32, marking: Marking) -> bool {
+        let (over, span) = (waiting.saturating_sub(marking.from), u64::from(marking.to - marking.from));
+        let part = u64::from(over) * u64::from(marking.most);
+        let marks = waiting > marking.to || (over > 0 && self.random.chance(part, span * 1000));
+        if marks {
+            let packet = &mut self.pool[place];
+            packet.flags = packet.flags.with(Flags::CE);
+            self.totals.marks += 1;
+        }
+        marks
+    }
+
     /// A packet of so many bytes has left a lossless queue: the cable that it came by may be let go.
     pub(super) fn release(&mut self, index: u32, bytes: u16) {
         let Buffers::Lossless { pause } = self.settings.buffers else { return };
@@ -173,18 +199,22 @@ impl<T: Transport> Simulation<'_, T> {
         ingress.held -= u32::from(bytes);
         if ingress.is_pausing && ingress.held <= pause.at {
             ingress.is_pausing = false;
-            self.signal(way_in, Event::Resume);
+            self.signal(way_in, Event::Resume.word(way_in));
         }
     }
 
     /// Tells the port at the beginning of a cable to pause or to go on: a frame's time and the cable's later.
-    fn signal(&mut self, ingress: u32, event: Event) {
+    pub(super) fn signal(&mut self, ingress: u32, word: u32) {
         let port = &self.ports[ingress as usize];
         let when = self.now + port.time_of(PAUSE_BYTES) + port.latency();
-        self.wheel.add(when, event.word(ingress));
+        self.wheel.add(when, word);
     }
 
     pub(super) fn pause(&mut self, index: u32) {
+        if self.classes.is_some() {
+            self.pause_class(index);
+            return;
+        }
         let port = &mut self.ports[index as usize];
         if self.deaf_until.get(&index).is_some_and(|&until| self.now < until) {
             return;
@@ -197,6 +227,10 @@ impl<T: Transport> Simulation<'_, T> {
     }
 
     pub(super) fn resume(&mut self, index: u32) {
+        if self.classes.is_some() {
+            self.resume_class(index);
+            return;
+        }
         let port = &mut self.ports[index as usize];
         if port.is_paused {
             port.is_paused = false;
@@ -207,6 +241,10 @@ impl<T: Transport> Simulation<'_, T> {
 
     /// The watchdog looks at a port that was paused: one that still is has its data dropped, and hears no pause for a time.
     pub(super) fn watch(&mut self, index: u32) {
+        if self.classes.is_some() {
+            self.watch_class(index);
+            return;
+        }
         let Some(watchdog) = self.settings.watchdog else { return };
         let port = &self.ports[index as usize];
         let since = self.paused_since.get(&index).copied().unwrap_or(self.now);

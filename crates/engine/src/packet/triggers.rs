@@ -11,6 +11,8 @@ pub struct Flow {
     pub to: u32,
     /// Bytes.
     pub bytes: u64,
+    /// Traffic class, where a run has any.
+    pub class: u8,
     /// What makes it start.
     pub start: Start,
     /// Trigger that it pulls when its sender knows that all has arrived.
@@ -99,7 +101,7 @@ mod tests {
     use super::*;
 
     fn waiting(kind: TriggerKind) -> Triggers {
-        let flow = |start| Flow { from: 0, to: 1, bytes: 1, start, when_sent: None, when_received: None };
+        let flow = |start| Flow { from: 0, to: 1, bytes: 1, class: 0, start, when_sent: None, when_received: None };
         Triggers::new(&[Trigger { kind }], &[flow(Start::On(0)), flow(Start::At(0)), flow(Start::On(0))]).unwrap()
     }
 

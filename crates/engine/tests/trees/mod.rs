@@ -48,7 +48,7 @@ pub fn leaf_spine(leaves: usize, down: usize, spines: usize) -> Graph {
 }
 
 pub fn flow(from: u32, to: u32, bytes: u64, start: u64) -> Flow {
-    Flow { from, to, bytes, start: Start::At(start), when_sent: None, when_received: None }
+    Flow { from, to, bytes, class: 0, start: Start::At(start), when_sent: None, when_received: None }
 }
 
 /// Every host sends to the one `shift` further on.
