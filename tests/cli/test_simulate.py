@@ -44,6 +44,31 @@ def test_a_table_is_for_people(eastwest: Command) -> None:
     assert "link-hops" in said.out
 
 
+@pytest.mark.parametrize(
+    "balancing",
+    ["hash", "random", "shortest-queue", "shorter-of-two", "least-congested", "wcmp", "flowlet", "source"],
+)
+def test_every_balancing_brings_all_flows_to_their_end(eastwest: Command, balancing: str) -> None:
+    permutation = ("--flows", str(DATA / "perm_128n_128c_2MB.cm"))
+    said = eastwest("simulate", *NETWORK, *permutation, "--balancing", balancing, "--json")
+    result = json.loads(said.out)
+    assert (said.code, result["unfinished"], result["choice"]) == (0, 0, balancing)
+    assert result["fct_s"]["min"] > 2e6 * 8 / 400e9
+    if balancing != "flowlet":  # which keeps all packets of a flow together, the others spray them
+        assert result["fct_s"]["max"] < 2 * 2e6 * 8 / 400e9
+
+
+def test_a_way_to_be_adaptive_is_for_switches_that_are(eastwest: Command, tmp_path: Path) -> None:
+    settings = tmp_path / "far.yaml"
+    settings.write_text("switch: { adaptive: least-congested }\n")
+    stated = (*NETWORK, *FLOWS, "--settings", str(settings), "--json")
+    said = eastwest("simulate", *stated, "--balancing", "shortest-queue")
+    assert json.loads(said.out)["choice"] == "least-congested"
+    said = eastwest("simulate", *stated)
+    assert said.code == 2
+    assert f"{settings}: adaptive says by which queues switches choose" in said.err
+
+
 def test_a_seed_fixes_the_result_and_another_changes_it(eastwest: Command) -> None:
     def times(seed: str) -> object:
         return json.loads(eastwest("simulate", *NETWORK, *FLOWS, "--seed", seed, "--json").out)["fct_s"]

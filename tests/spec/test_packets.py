@@ -73,6 +73,21 @@ def test_switches_mark_pause_and_break_storms():
     assert (found["watchdog_detect_s"], found["watchdog_restore_s"]) == (0.2, 0.4)
 
 
+def test_switches_choose_ports_as_is_said():
+    found = settings("uet", switch={"adaptive": "least-congested", "telemetry": "2 us", "flowlet_gap": "30 us"})
+    assert found == {"choice": "least-congested", "telemetry_s": 2e-6, "flowlet_gap_s": 3e-5}
+
+
+def test_a_way_to_be_adaptive_needs_adaptive_switches(mistakes):
+    (message,) = mistakes(
+        {
+            ("fabrics", "one", "packets"): {"switch": {"adaptive": "shorter-of-two"}},
+            ("fabrics", "one", "balancing"): "ecmp",
+        }
+    )
+    assert message.startswith("shorter-of-two is a way to be adaptive, and balancing is ecmp")
+
+
 def test_what_is_off_is_off():
     assert settings("uet", switch={"marks": "off", "trimming": "off"}) == {"mark_from": 0, "mark_to": 0, "trim": 0}
     assert settings("rocev2", switch={"pauses": "off"}) == {"pause_above": 0, "pause_at": 0}
@@ -115,6 +130,8 @@ def test_every_name_is_one_of_the_engine_s_settings():
         ("switch: {marks: {from: 2 MB}}", "marks of switch lacks 'to'"),
         ("switch: {marks: 1 MB}", "'1 MB' does not fit marks of switch"),
         ("switch: {pauses: {above: 1 kB, at: 2 kB}}", "a switch lets go at less than it pauses above"),
+        ("switch: {adaptive: longest}", "'longest' does not fit adaptive of switch"),
+        ("switch: {telemetry: 0.1 ns}", "telemetry of switch must be at least"),
         ("loss: 1", "loss must be below 1.0, not 1"),
         ("patience: 2 h", "patience must be at most 3600, not '2 h'"),
         ("events: [down spine-0 at noon]", "settings.yaml:1:10: 'down spine-0 at noon': "),

@@ -131,6 +131,24 @@ def test_flows_that_hash_onto_one_link_take_longer_than_sprayed_ones():
     assert hashed.step_s > 1.05 * sprayed.step_s
 
 
+@pytest.mark.parametrize("balancing", ["wcmp", "flowlet"])
+def test_weighted_and_flowlet_switching_carry_a_study(balancing):
+    found = by("packet", study(ALL_TO_ALL, fabric={"balancing": balancing}))
+    assert found.packets.drops == 0
+    # equal links: as good as hashing, which the sprayed fabric is better than
+    assert found.step_s > by("packet", study(ALL_TO_ALL)).step_s
+
+
+def test_adaptive_switches_look_as_far_as_is_said():
+    fabric = {
+        "balancing": "adaptive",
+        "failures": [{"link": ["leaf-u1-r0", "spine-0"], "rate": "100 Gb/s"}],
+        "packets": {"switch": {"adaptive": ["shortest-queue", "least-congested"]}},
+    }
+    local, remote = (row for row in run(study(ALL_TO_ALL, fabric=fabric)).rows if row.failures)
+    assert remote.packets.deepest_queue_bytes < local.packets.deepest_queue_bytes
+
+
 def test_what_packets_states_reaches_the_run():
     marks = {"from": "20 kB", "to": "40 kB"}
     stated = {"transport": {"payload": "2 KiB", "dcqcn": "paper"}, "switch": {"marks": marks}}
@@ -175,7 +193,7 @@ def test_exchanges_inside_a_server_send_no_packets():
 @pytest.mark.parametrize(
     ("fabric", "said"),
     [
-        ({"balancing": "pinned"}, "rocev2 knows ecmp, spray, adaptive there, not pinned"),
+        ({"balancing": "pinned"}, "rocev2 knows ecmp, wcmp, flowlet, spray, adaptive there, not pinned"),
         ({"balancing": "ecmp", "hash_seeds": "shared"}, "a seed of its own"),
     ],
 )

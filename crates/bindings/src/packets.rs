@@ -66,6 +66,8 @@ pub struct SettingsIn {
     shares_contexts: bool,
     keeps_s: f64,
     choice: String,
+    flowlet_gap_s: f64,
+    telemetry_s: f64,
     seed: u64,
 }
 
@@ -217,13 +219,25 @@ impl SettingsIn {
                 detect: picoseconds(self.watchdog_detect_s),
                 restore: picoseconds(self.watchdog_restore_s),
             }),
-            choice: match self.choice.as_str() {
-                "hash" => Choice::Hash,
-                "random" => Choice::Random,
-                "shortest-queue" => Choice::ShortestQueue,
-                word => return Err(EngineError::new_err(format!("unknown choice of ports '{word}'"))),
-            },
+            choice: self.choice()?,
             seed: self.seed,
+        })
+    }
+
+    fn choice(&self) -> PyResult<Choice> {
+        Ok(match self.choice.as_str() {
+            "hash" => Choice::Hash,
+            "random" => Choice::Random,
+            "shortest-queue" => Choice::ShortestQueue,
+            "shorter-of-two" => Choice::ShorterOfTwo,
+            "least-congested" => Choice::LeastCongested { every: picoseconds(self.telemetry_s) },
+            "wcmp" => Choice::Weighted,
+            "flowlet" => Choice::Flowlet { gap: picoseconds(self.flowlet_gap_s) },
+            "source" => Choice::Source {
+                // RoCEv2 and DCTCP keep one value a flow
+                values: if matches!(self.transport.as_str(), "uet" | "mrc") { self.entropies } else { 1 },
+            },
+            word => return Err(EngineError::new_err(format!("unknown choice of ports '{word}'"))),
         })
     }
 

@@ -28,8 +28,8 @@ def run(
     fabric: Annotated[str, typer.Option(metavar="NAME", help="The fabric of --study.")] = "",
     transport: Annotated[Literal["uet", "mrc", "rocev2", "dctcp"], typer.Option(help="What the hosts speak.")] = "uet",
     balancing: Annotated[
-        Literal["hash", "random", "shortest-queue"],
-        typer.Option(help="How a switch chooses a port: by a hash of flow and entropy, any, the emptiest."),
+        Literal["hash", "random", "shortest-queue", "shorter-of-two", "least-congested", "wcmp", "flowlet", "source"],
+        typer.Option(help="How a switch chooses a port: by a hash of flow and entropy, by its queues, by flowlets."),
     ] = "hash",
     settings_file: Annotated[
         Path | None,
@@ -84,6 +84,9 @@ def run(
     given = simulation.read_flows(flows, net, start_unit)
     asked = simulation.FileSettings() if settings_file is None else simulation.read_settings(settings_file, transport)
     routes_after_s = asked.routes_after_s if routes_after_s is None else routes_after_s
+    if "choice" in dict(asked.stated) and balancing != "shortest-queue":
+        ways = "adaptive says by which queues switches choose: with --balancing shortest-queue alone"
+        raise InputError(f"{settings_file}: {ways}, not {balancing}")
     wrong = simulation.changes((*asked.events, *(event or ())), net, routes_after_s)
     if (pcap is None) != (not capture):
         raise InputError("--capture LINK and --pcap FILE go together: name both")

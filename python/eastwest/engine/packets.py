@@ -20,7 +20,9 @@ Transport = Literal["uet", "mrc", "rocev2", "dctcp"]
 Dcqcn = Literal["off", "paper"]
 Repeat = Literal["go-back-n", "selective", "any-order"]
 Becomes = Literal["down", "up", "rate", "erring"]
-Choice = Literal["hash", "random", "shortest-queue"]
+Choice = Literal["hash", "random", "shortest-queue", "shorter-of-two", "least-congested", "wcmp", "flowlet", "source"]
+Adaptive = Literal["shortest-queue", "shorter-of-two", "least-congested"]
+"""Choices by queues."""
 PS_PER_S = 1e12
 PULLS = {"oneshot": 0, "multishot": -1}
 
@@ -44,7 +46,8 @@ class PacketSettings:
     always above; none where that is 0. Where `pause_above` is not 0, nothing is dropped: a switch that holds more than
     so many bytes of what came by one cable pauses its other end, until it holds `pause_at`; the watchdog drops what
     waits where a pause lasts `watchdog_detect_s` (0: never), and hears none for `watchdog_restore_s`. `choice` says how
-    a switch picks a port. `loss` is the share of packets that bit errors take on each link.
+    a switch picks a port: a flow that pauses for longer than `flowlet_gap_s` begins a flowlet; least-congested switches
+    tell each other of their queues every `telemetry_s`. `loss` is the share of packets that bit errors take on a link.
 
     Where `shares_contexts`, what a sender has learnt outlasts its flow, and flows at once share it: window and paths of
     uet and mrc belong to the two NICs, a connection's window and a queue pair's rate to these; else each flow begins
@@ -80,6 +83,8 @@ class PacketSettings:
     shares_contexts: bool = False
     keeps_s: float = 1e-3
     choice: Choice = "hash"
+    flowlet_gap_s: float = 16e-6
+    telemetry_s: float = 1e-6
     seed: int = 0
 
 

@@ -294,4 +294,8 @@ class Fabric(Entry):
             stated(self.packets, TRANSPORTS[self.technology])
         except PydanticCustomError as error:
             raise within("packets", error) from None
+        adaptive = self.packets.switch.adaptive
+        if adaptive and self.balancing != "adaptive":
+            message = f"{adaptive} is a way to be adaptive, and balancing is {self.balancing}"
+            raise refuse(f"{message}: leave it out, or say balancing: adaptive", at=("packets", "switch", "adaptive"))
         return self

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Strict, Tag, WithJso
 from eastwest.engine import Stated
 from eastwest.engine.defaults import UET_CONTROL
 from eastwest.engine.events import FORMS, read_event
-from eastwest.engine.packets import Dcqcn, Repeat, Transport
+from eastwest.engine.packets import Adaptive, Dcqcn, Repeat, Transport
 from eastwest.errors import InputError
 from eastwest.spec.values import Entry, Size, Time, refuse
 
@@ -156,6 +156,12 @@ class SwitchSettings(Entry):
     """Pauses, in place of drops."""
     watchdog: Annotated[Annotated[Watchdog, Tag("set")] | Off, Discriminator(_off_or_set)] | None = None
     """What breaks pauses that last too long."""
+    adaptive: Adaptive | None = None
+    """By which queues switches choose a port, where they choose by queues."""
+    telemetry: Annotated[Moment, Field(ge=1e-8)] | None = None
+    """How often switches tell each other of their queues, with least-congested."""
+    flowlet_gap: Moment | None = None
+    """A flow that pauses for longer begins a flowlet, which may take another port."""
 
 
 class Packets(Entry):
@@ -214,7 +220,12 @@ def _switches(asked: SwitchSettings, transport: Transport) -> dict[str, Any]:
             raise refuse(f"{what}: leave it out, or say pauses: off", at=("switch", key))
     if not is_lossless and asked.watchdog not in (None, "off"):
         raise refuse("a watchdog breaks pauses, and there are none: leave it out", at=("switch", "watchdog"))
-    values: dict[str, Any] = {"room": _bytes(asked.room)}
+    values: dict[str, Any] = {
+        "room": _bytes(asked.room),
+        "choice": asked.adaptive,
+        "telemetry_s": asked.telemetry,
+        "flowlet_gap_s": asked.flowlet_gap,
+    }
     if asked.trimming is not None:
         values["trim"] = UET_CONTROL if asked.trimming == "on" else 0
     match asked.marks:

@@ -18,9 +18,15 @@ DRAWS = 3
 """Draws of a run by packets where the study states no `seeds`: each takes seconds to minutes."""
 
 CHOICES: dict[str, dict[str, Choice]] = {
-    "rocev2": {"ecmp": "hash", "spray": "random", "adaptive": "shortest-queue"},
+    "rocev2": {
+        "ecmp": "hash",
+        "wcmp": "wcmp",
+        "flowlet": "flowlet",
+        "spray": "random",
+        "adaptive": "shortest-queue",
+    },
     "uet": {"spray": "hash", "adaptive": "shortest-queue"},
-    "mrc": {"source": "hash", "spray": "hash", "adaptive": "shortest-queue"},
+    "mrc": {"source": "source", "spray": "hash", "adaptive": "shortest-queue"},
 }
 """By transport and balancing, how a switch chooses a port: where senders spray, by a hash of their entropy values."""
 
@@ -73,7 +79,7 @@ def wire(network: Network, carriage: Carriage) -> Wire:
     plan = network.fabric.plan
     transport = TRANSPORTS[plan["link_layer"]["technology"]]
     repeat: Repeat = "go-back-n"
-    if carriage.balancing != "ecmp":
+    if carriage.balancing in ("spray", "adaptive"):
         repeat = "any-order"
     elif plan["nic"]["retransmission"] == "selective-repeat":
         repeat = "selective"

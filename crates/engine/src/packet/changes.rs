@@ -72,6 +72,7 @@ impl<T: Transport> Simulation<'_, T> {
     pub(super) fn reroute(&mut self) {
         let is_down: Vec<bool> = self.ports.iter().map(|port| port.is_down).collect();
         self.detour = is_down.contains(&true).then(|| Box::new(Forwarding::around(self.graph, &is_down)));
+        self.prepare_steering();
     }
 
     /// Loses all that waits before a port.

@@ -1,6 +1,7 @@
 //! How a switch chooses among the ports that lead on.
 
 use super::port::Port;
+use crate::Picoseconds;
 use eastwest_transport::{Packet, Random};
 
 /// The rule of choice.
@@ -11,23 +12,79 @@ pub enum Choice {
     Hash,
     /// Any, at random, for every packet: spraying by the switch.
     Random,
-    /// The one with the fewest bytes before it; of equal ones any.
+    /// The one with the fewest bytes before it; of equal ones any. A switch sees that a port of its own is down.
     ShortestQueue,
+    /// Of two drawn at random the one with fewer bytes before it.
+    ShorterOfTwo,
+    /// The one behind which least waits on the best way to the receiver, by what other switches last told.
+    LeastCongested {
+        /// Time between two tellings.
+        every: Picoseconds,
+    },
+    /// By hash, in proportion to the capacity that leads on from each: weighted ECMP.
+    Weighted,
+    /// The one before, unless the flow has paused: then any, at random.
+    Flowlet {
+        /// The shortest pause.
+        gap: Picoseconds,
+    },
+    /// None: each entropy value stands for a whole path, which new routes do not change.
+    Source {
+        /// Entropy values of a flow.
+        values: u16,
+    },
 }
 
 /// The port with the fewest bytes before it; of equal ones any.
 pub(super) fn shortest(ports: &[u32], random: &mut Random, all: &[Port]) -> u32 {
+    least(ports, random, |port| queue(all, port))
+}
+
+/// Of two ports drawn at random the one with fewer bytes before it.
+pub(super) fn shorter_of_two(ports: &[u32], random: &mut Random, all: &[Port]) -> u32 {
+    let [a, b] = [(); 2].map(|()| ports[random.below(ports.len() as u32) as usize]);
+    if queue(all, b) < queue(all, a) { b } else { a }
+}
+
+/// The port that costs least; of equal ones any.
+pub(super) fn least(ports: &[u32], random: &mut Random, mut cost: impl FnMut(u32) -> u64) -> u32 {
     let first = random.below(ports.len() as u32) as usize;
     let turned = ports[first..].iter().chain(&ports[..first]);
-    turned.copied().min_by_key(|&port| all[port as usize].waiting()).unwrap_or(ports[0])
+    turned.copied().min_by_key(|&port| cost(port)).unwrap_or(ports[0])
+}
+
+/// Bytes before a port; without end where it is down.
+fn queue(all: &[Port], port: u32) -> u64 {
+    let port = &all[port as usize];
+    if port.is_down { u64::MAX } else { port.waiting().into() }
 }
 
 /// The port that a switch's hash gives a packet of a queue pair.
 pub(super) fn hashed(ports: &[u32], pair: u32, packet: &Packet, switch_seed: u64) -> u32 {
-    // A probe takes the way of the data that it asks for.
-    let way = u64::from(pair) << 1 | u64::from(packet.kind.is_forward());
-    let key = way << 16 | u64::from(packet.entropy);
-    ports[((u128::from(mix(key ^ switch_seed)) * ports.len() as u128) >> 64) as usize]
+    ports[scaled(way(pair, packet) ^ switch_seed, ports.len() as u64) as usize]
+}
+
+/// The same in proportion to what each port is worth.
+pub(super) fn hashed_by_worth(ports: &[u32], worth: &[u64], pair: u32, packet: &Packet, switch_seed: u64) -> u32 {
+    let mut point = scaled(way(pair, packet) ^ switch_seed, worth.iter().sum());
+    for (&port, &worth) in ports.iter().zip(worth) {
+        if point < worth {
+            return port;
+        }
+        point -= worth;
+    }
+    ports[0]
+}
+
+/// What a packet is hashed by: its queue pair, direction and entropy value. A probe takes the way of the data that it
+/// asks for.
+fn way(pair: u32, packet: &Packet) -> u64 {
+    (u64::from(pair) << 1 | u64::from(packet.kind.is_forward())) << 16 | u64::from(packet.entropy)
+}
+
+/// A hash of a key as a number below `bound`.
+pub(super) fn scaled(key: u64, bound: u64) -> u64 {
+    ((u128::from(mix(key)) * u128::from(bound)) >> 64) as u64
 }
 
 fn mix(key: u64) -> u64 {

@@ -1,7 +1,7 @@
 //! Every packet: through NICs, switch queues and links, driven by the transports' own state machines.
 //!
 //! A [`Simulation`] runs flows between hosts (NIC nodes) over a graph of switches. Each direction of a cable is a port with
-//! its queues; a switch chooses a port for each packet by hash, at random or by the shortest queue. Packets are copied
+//! its queues; a switch chooses a port for each packet by one of several rules ([`Choice`]). Packets are copied
 //! from queue to queue, forty bytes at a time, and there are at most two events for each of them at each hop: when a port
 //! becomes free for what waits, and when the packet arrives. Time is integer picoseconds.
 //!
@@ -23,6 +23,7 @@ mod queueing;
 mod run;
 mod scheduler;
 mod settings;
+mod steering;
 mod switching;
 mod transport;
 mod triggers;

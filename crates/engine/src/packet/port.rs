@@ -115,6 +115,11 @@ impl Port {
         self.latency
     }
 
+    /// Time that sending all that waits takes.
+    pub fn drain_time(&self) -> Picoseconds {
+        (u64::from(self.waiting()) * u64::from(self.byte_time)) >> FINE
+    }
+
     /// Bytes that wait.
     pub fn waiting(&self) -> u32 {
         self.data_bytes + self.urgent_bytes

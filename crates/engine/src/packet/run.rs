@@ -16,6 +16,7 @@ use super::outcome::{FlowOutcome, PacketOutcome, Totals};
 use super::pool::{Place, Pool};
 use super::port::{End, Port, Waiting};
 use super::settings::NetworkSettings;
+use super::steering::Steering;
 use super::transport::Transport;
 use super::triggers::{Flow, Start, Trigger, Triggers};
 use super::wheel::Wheel;
@@ -134,6 +135,8 @@ pub struct Simulation<'a, T: Transport> {
     pub(super) pool: Pool,
     pub(super) attachment_of: Vec<u32>,
     pub(super) switch_seeds: Vec<u64>,
+    /// What switches know beyond their own queues.
+    pub(super) steering: Steering<'a>,
     pub(super) hosts: Vec<Host>,
     /// Ports of every NIC.
     pub(super) planes: u32,
@@ -241,7 +244,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
             .collect();
         let (apart, horizon) = spans(&ports);
         let attachments = (0..forwarding.switches() as u32).map(|switch| forwarding.attachment(switch));
-        Ok(Self {
+        let mut simulation = Self {
             transport,
             settings,
             graph,
@@ -255,6 +258,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
             ports,
             pool: Pool::default(),
             switch_seeds,
+            steering: Steering::Plain,
             flows: Cow::Borrowed(flows),
             routes,
             senders: flows.iter().map(|_| None).collect(),
@@ -279,7 +283,9 @@ impl<'a, T: Transport> Simulation<'a, T> {
             events: 0,
             capture: None,
             classes: None,
-        })
+        };
+        simulation.prepare_steering();
+        Ok(simulation)
     }
 
     /// Runs until every flow has ended, nothing more can happen, or a time.

@@ -2,7 +2,7 @@
 
 use eastwest_transport::{Flags, Packet};
 
-use super::choice::{Choice, hashed, shortest};
+use super::choice::{Choice, hashed, shorter_of_two, shortest};
 use super::pool::Place;
 use super::port::{End, Waiting};
 use super::run::{Event, Route, Simulation};
@@ -33,6 +33,8 @@ impl<T: Transport> Simulation<'_, T> {
                 Choice::Hash => return Some(hashed(ports, route.pair, packet, self.switch_seeds[switch as usize])),
                 Choice::Random => ports[random.below(ports.len() as u32) as usize],
                 Choice::ShortestQueue => shortest(ports, &mut random, &self.ports),
+                Choice::ShorterOfTwo => shorter_of_two(ports, &mut random, &self.ports),
+                _ => return self.steer(switch, place),
             },
         };
         self.random = random;

@@ -1,7 +1,9 @@
 //! Forwarding tables of switches by themselves: which links lead a packet on towards the switch of its receiver.
 
+use super::candidates::Candidates;
 use super::paths::{Paths, UNREACHED};
-use super::{NONE, endpoint};
+use super::ranking::Ranking;
+use super::{NONE, endpoint, weights};
 use crate::graph::{Graph, NodeKind};
 use crate::{Error, Result};
 
@@ -52,12 +54,18 @@ impl Forwarding {
         let Ok(left) = left else { return Self::new(graph) };
         let mut around = Self::new(&left);
         around.links.iter_mut().for_each(|link| *link = kept[*link as usize]);
+        around.paths.candidates.hops.iter_mut().for_each(|hop| hop.link = kept[hop.link as usize]);
         around
     }
 
     /// Number of switches; they are numbered in node order.
     pub fn switches(&self) -> usize {
         self.paths.switches.len()
+    }
+
+    /// Number of switches that NICs plug into.
+    pub fn attachments(&self) -> usize {
+        self.paths.attachments.len()
     }
 
     /// Number of a switch node.
@@ -93,6 +101,21 @@ impl Forwarding {
         &self.links[self.paths.candidates.towards(switch, attachment)]
     }
 
+    /// The switch of an attachment.
+    pub fn home(&self, attachment: u32) -> u32 {
+        self.paths.attachments[attachment as usize]
+    }
+
+    /// What the links of each switch are worth by the capacity that leads on from there; links are those of `graph`.
+    pub fn worth(&self, graph: &Graph) -> Worth {
+        Worth { uneven: weights::by_capacity(graph, &self.paths) }
+    }
+
+    /// The shortest paths, counted.
+    pub fn paths(&self) -> Ranking<'_> {
+        Ranking::new(&self.paths)
+    }
+
     /// Whether a path leads from one attachment to another.
     pub fn joins(&self, from: u32, to: u32) -> bool {
         self.paths.hops(self.paths.attachments[from as usize], to) != UNREACHED
@@ -101,5 +124,18 @@ impl Forwarding {
     /// Switches that a packet crosses from one attachment to another, both counted.
     pub fn hops(&self, from: u32, to: u32) -> u16 {
         self.paths.hops(self.paths.attachments[from as usize], to) + 1
+    }
+}
+
+/// What a switch's links to an attachment are worth relative to each other, as weighted ECMP has it.
+pub struct Worth {
+    /// None where all are worth the same everywhere.
+    uneven: Option<Candidates>,
+}
+
+impl Worth {
+    /// In the order of [`Forwarding::next`]; none where all are worth the same.
+    pub fn of(&self, switch: u32, attachment: u32) -> Option<&[u64]> {
+        self.uneven.as_ref()?.choice(switch, attachment).weights
     }
 }
