@@ -95,8 +95,9 @@ fn a_message_that_came_in_any_order_ends_without_a_timeout() {
     let settings = RoceSettings { ack_every: 4, ..roce(Repeat::AnyOrder) };
     let shuffling = Link { jitter: 5 * US, ..CLEAN };
     for seed in 0..8 {
-        let mut sender = RoceSender::new(settings, 0, 50 * 4032, seed);
-        let story = run(&mut sender, &mut RoceReceiver::new(settings, 50 * 4032), shuffling, seed);
+        let (mut sender, mut receiver) =
+            (RoceSender::new(settings, 0, 50 * 4032), RoceReceiver::new(settings, 50 * 4032));
+        let story = run(&mut sender, &mut RoceContext::new(&settings, seed), &mut receiver, shuffling, seed);
         assert_eq!(story.sent, 50);
         assert!(story.end < unhindered(50) + 2 * shuffling.jitter, "ended after {} ps", story.end);
     }

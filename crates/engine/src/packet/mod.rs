@@ -37,7 +37,7 @@ pub use classes::{Beyond, Class, ClassOutcome, ClassTotals, Classes, Room, Thres
 pub use contexts::Sharing;
 pub use live::{Live, Message, News};
 pub use outcome::{FlowOutcome, PacketOutcome, Totals};
-pub use path::round_trip;
+pub use path::{longest_round_trip, round_trip};
 pub use run::{Scene, Simulation};
 pub use scheduler::MOST_CLASSES;
 pub use settings::{Buffers, Marking, NetworkSettings, Pause, Trimming, Watchdog};
