@@ -48,6 +48,7 @@ type SharedOf<T> =
 pub(super) struct Contexts<T: Transport> {
     sharing: Sharing,
     keeps: Picoseconds,
+    linger: Picoseconds,
     slots: Vec<SharedOf<T>>,
     free: Vec<u32>,
     /// Where contexts are that may be met again.
@@ -58,9 +59,10 @@ pub(super) struct Contexts<T: Transport> {
 
 impl<T: Transport> Contexts<T> {
     /// None yet. Where they are not shared, each flow has its own; one that is idle for longer than `keeps` is forgotten.
-    pub fn new(are_shared: bool, keeps: Picoseconds) -> Self {
+    /// Hosts' times may lie as far apart as `linger`.
+    pub fn new(are_shared: bool, keeps: Picoseconds, linger: Picoseconds) -> Self {
         let sharing = if are_shared { T::SHARES } else { Sharing::Flow };
-        Self { sharing, keeps, slots: vec![], free: vec![], places: HashMap::new(), idle: VecDeque::new() }
+        Self { sharing, keeps, linger, slots: vec![], free: vec![], places: HashMap::new(), idle: VecDeque::new() }
     }
 
     /// Takes in a flow between two hosts by a queue pair; gives the place of its context.
@@ -68,7 +70,7 @@ impl<T: Transport> Contexts<T> {
         let key = (hosts, if self.sharing == Sharing::Peer { 0 } else { pair });
         if self.sharing != Sharing::Flow {
             self.forget(now);
-            if let Some(&place) = self.places.get(&key) {
+            if let Some(&place) = self.places.get(&key).filter(|&&place| self.is_kept(place, now)) {
                 self.slots[place as usize].flows += 1;
                 return place;
             }
@@ -91,10 +93,15 @@ impl<T: Transport> Contexts<T> {
         place
     }
 
-    /// Lets go of a flow's context: it has ended.
+    /// Whether a context is in use, or not idle for too long.
+    fn is_kept(&self, place: u32, now: Picoseconds) -> bool {
+        let slot = &self.slots[place as usize];
+        slot.flows > 0 || now.saturating_sub(slot.idle_since) <= self.keeps
+    }
+
+    /// A flow's sender has ended.
     pub fn leave(&mut self, place: u32, now: Picoseconds) {
         if self.sharing == Sharing::Flow {
-            self.free.push(place);
             return;
         }
         let slot = &mut self.slots[place as usize];
@@ -104,6 +111,13 @@ impl<T: Transport> Contexts<T> {
             if self.keeps < Picoseconds::MAX {
                 self.idle.push_back((now, place));
             }
+        }
+    }
+
+    /// A flow's receiver has ended too.
+    pub fn end(&mut self, place: u32) {
+        if self.sharing == Sharing::Flow {
+            self.free.push(place);
         }
     }
 
@@ -122,10 +136,10 @@ impl<T: Transport> Contexts<T> {
         self.slots[place as usize].refused.pop_front()
     }
 
-    /// Forgets contexts that have been idle for too long.
+    /// Forgets contexts that have been idle for too long wherever the time may be.
     fn forget(&mut self, now: Picoseconds) {
         while let Some(&(since, place)) = self.idle.front() {
-            if now - since <= self.keeps {
+            if now.saturating_sub(since) <= self.keeps.saturating_add(self.linger) {
                 return;
             }
             self.idle.pop_front();

@@ -28,7 +28,7 @@ impl<T: Transport> Simulation<'_, T> {
         self.senders[flow as usize] = Some(Box::new(self.transport.sender(flow, given.bytes)));
         self.receivers[flow as usize] = Some(Box::new(self.transport.receiver(given.bytes)));
         self.fates[flow as usize].start = Some(self.now);
-        self.progress = self.now;
+        self.progress = self.progress.max(self.now);
         if matches!(given.start, Start::At(_)) {
             self.to_start -= 1;
         }
@@ -220,7 +220,7 @@ impl<T: Transport> Simulation<'_, T> {
             let context = &mut self.contexts[self.routes[flow].context].receiving;
             let answers = receiver.on_packet(context, self.now, packet);
             if receiver.received() > before {
-                self.progress = self.now;
+                self.progress = self.progress.max(self.now);
                 if receiver.is_done() {
                     self.fates[flow].received = Some(self.now);
                     self.pull(self.flows[flow].when_received);
@@ -250,7 +250,9 @@ impl<T: Transport> Simulation<'_, T> {
             self.totals.retransmits += sender.retransmits();
             self.fates[flow].end = Some(self.now);
             self.left -= 1;
-            (self.senders[flow], self.receivers[flow]) = (None, None);
+            self.senders[flow] = None;
+            let region = self.region_of(self.routes[flow].hosts[1]);
+            self.wheel.send(region, self.now + self.linger, Event::Forget.word(packet.flow));
             self.wake_refused(context);
             self.contexts.leave(context, self.now);
             self.pull(self.flows[flow].when_sent);
@@ -259,6 +261,12 @@ impl<T: Transport> Simulation<'_, T> {
         self.arm(packet.flow);
         self.wake_refused(context); // whoever waited before this flow has its turn before it
         self.wake(packet.flow);
+    }
+
+    /// A flow's sender ended so long ago that no region can be before that time: its receiver ends too.
+    pub(super) fn forget(&mut self, flow: u32) {
+        self.receivers[flow as usize] = None;
+        self.contexts.end(self.routes[flow as usize].context);
     }
 
     /// Starts what a trigger starts, now.
