@@ -52,6 +52,11 @@ def test_units_are_read():
     }
 
 
+def test_ultra_ethernet_s_congestion_control_is_chosen():
+    found = settings("uet", transport={"congestion_control": "nscc+rccc"})
+    assert found == {"congestion_control": "nscc+rccc"}
+
+
 def test_contexts_are_shared_or_not_and_kept_for_a_time():
     found = settings("mrc", transport={"contexts": "shared", "keep": "2 ms"})
     assert found == {"shares_contexts": True, "keeps_s": 0.002}
@@ -118,6 +123,11 @@ def test_every_name_is_one_of_the_engine_s_settings():
         ("transport: {payload: 4 GiB}", "payload of transport must be at most 16384, not '4 GiB'"),
         ("transport: {dcqcn: vendor}", "'vendor' does not fit dcqcn of transport"),
         ("transport: {entropies: 64}", "settings.yaml:1:24: entropies is a setting of uet and mrc"),
+        (
+            "transport: {congestion_control: rccc}",
+            "congestion_control is a setting of uet, and the",
+        ),
+        ("transport: {congestion_control: dcqcn}", "'dcqcn' does not fit congestion_control of transport"),
         ("transport: {keep: 1 ms}", "keep is a setting of uet and mrc and dctcp, and the transport is rocev2"),
         ("transport: {contexts: none}", "'none' does not fit contexts of transport"),
         ("switch: {trimming: on}", "trimming is a setting of uet and mrc, and the transport is rocev2"),

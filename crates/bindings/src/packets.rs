@@ -3,7 +3,7 @@
 use eastwest_engine::graph::Graph;
 use eastwest_engine::packet::{
     Becomes, Buffers, Change, Choice, Flow, Live, Marking, NetworkSettings, PacketOutcome, Pause, Scene, Simulation,
-    Start, Totals, Transport, Trigger, TriggerKind, Trimming, Watchdog, longest_round_trip, round_trip,
+    Start, Totals, Transport, Trigger, TriggerKind, Trimming, Watchdog, round_trip,
 };
 use eastwest_engine::routing::Forwarding;
 use eastwest_engine::{PS_PER_S, Picoseconds};
@@ -13,7 +13,7 @@ use eastwest_transport::dctcp::DctcpSettings;
 use eastwest_transport::mrc::MrcSettings;
 use eastwest_transport::roce::{Repeat, RoceSettings};
 use eastwest_transport::sprayed::{NsccSettings, SprayedSettings};
-use eastwest_transport::uet::UetSettings;
+use eastwest_transport::uet::{Control, UetSettings};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -47,6 +47,7 @@ pub struct SettingsIn {
     base_rtt_s: f64,
     timeout_s: f64,
     entropies: u16,
+    congestion_control: String,
     probe_every_s: f64,
     ack_every: u32,
     ack_packets: u32,
@@ -183,7 +184,16 @@ impl SettingsIn {
 
     pub(crate) fn transport(&self) -> PyResult<AnyTransport> {
         Ok(match self.transport.as_str() {
-            "uet" => AnyTransport::Uet(UetSettings { sprayed: self.sprayed(), entropies: self.entropies }),
+            "uet" => AnyTransport::Uet(UetSettings {
+                sprayed: self.sprayed(),
+                entropies: self.entropies,
+                control: match self.congestion_control.as_str() {
+                    "nscc" => Control::Sender,
+                    "rccc" => Control::Receiver,
+                    "nscc+rccc" => Control::Both,
+                    word => return Err(EngineError::new_err(format!("unknown congestion control '{word}'"))),
+                },
+            }),
             "mrc" => AnyTransport::Mrc(MrcSettings {
                 sprayed: self.sprayed(),
                 entropies: self.entropies,
@@ -315,12 +325,6 @@ impl PacketNetwork {
             longest = longest.max(time);
         }
         Ok(longest as f64 / PS_PER_S)
-    }
-
-    /// Longest round trip between hosts (nodes) on the empty network, seconds: a packet of `there` bytes and one of `back`.
-    fn longest_round_trip_s(&self, hosts: PyReadonlyArray1<'_, u32>, there: u32, back: u32) -> PyResult<f64> {
-        let time = longest_round_trip(&self.graph, &self.forwarding, hosts.as_slice()?, there, back);
-        Ok(time.map_err(to_python)? as f64 / PS_PER_S)
     }
 
     /// Runs flows until all have ended or `until_s` has come, and records what leaves by some links. Returns arrays by

@@ -50,6 +50,9 @@ pub trait Sender {
     /// Takes a packet that came back.
     fn on_packet(&mut self, context: &mut Self::Context, now: Picoseconds, packet: &Packet);
 
+    /// Credit has come for a context, whether or not the flow lasts that it names.
+    fn on_credit(_context: &mut Self::Context, _credit: &Packet) {}
+
     /// Gives the next packet that the transport's rules allow to send.
     fn poll_transmit(&mut self, context: &mut Self::Context, now: Picoseconds) -> Transmit;
 

@@ -16,12 +16,16 @@ pub enum Kind {
     Probe = 4,
     /// Its answer.
     ProbeAnswer = 5,
+    /// What a sender without credit asks for, from sender to receiver.
+    Request = 6,
+    /// Credit, from receiver to sender.
+    Credit = 7,
 }
 
 impl Kind {
     /// Whether such packets go from sender to receiver.
     pub fn is_forward(self) -> bool {
-        matches!(self, Kind::Data | Kind::Probe)
+        matches!(self, Kind::Data | Kind::Probe | Kind::Request)
     }
 }
 
@@ -62,7 +66,8 @@ impl Flags {
 /// A packet as simulated: no payload, 32 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Of an acknowledgement: whether packet `cumulative + ahead + i` has arrived, in bit i.
+    /// Of an acknowledgement: whether packet `cumulative + ahead + i` has arrived, in bit i. Of data and requests under
+    /// credit: bytes that are asked for; of a credit: bytes granted; both in all.
     pub bitmap: u64,
     /// Flow that it belongs to, in both directions.
     pub flow: u32,
@@ -93,6 +98,27 @@ impl Packet {
     /// Sequence number of bit 0 of an acknowledgement's bitmap.
     pub fn base(&self) -> u32 {
         self.cumulative + u32::from(self.ahead)
+    }
+
+    /// Bytes that a packet of data or a request asks for in all, or a credit grants.
+    pub fn credit(&self) -> u64 {
+        self.bitmap
+    }
+
+    /// Asking for so many bytes in all.
+    #[must_use]
+    pub fn asking(self, bytes: u64) -> Self {
+        Self { bitmap: bytes, ..self }
+    }
+
+    /// A request for credit.
+    pub fn request(flow: u32, size: u16, entropy: u16, bytes: u64) -> Self {
+        Self { kind: Kind::Request, ..Self::data(flow, 0, size, entropy, Flags::default()).asking(bytes) }
+    }
+
+    /// A credit for the sender of a packet, of so many bytes in all.
+    pub fn credit_of(&self, bytes: u64, size: u16) -> Self {
+        Self { flags: Flags::default(), bitmap: bytes, ..self.answer(Kind::Credit, size) }
     }
 
     /// A probe of a path.

@@ -6,7 +6,7 @@ use eastwest_transport::dctcp::DctcpSettings;
 use eastwest_transport::mrc::MrcSettings;
 use eastwest_transport::roce::{Repeat, RoceContext, RoceReceiver, RoceSender, RoceSettings};
 use eastwest_transport::sprayed::{NsccSettings, SprayedSettings};
-use eastwest_transport::uet::UetSettings;
+use eastwest_transport::uet::{Control, UetSettings};
 use eastwest_transport::{Framing, Picoseconds, Receiver, Sender};
 use proptest::prelude::*;
 use wire::{Link, Story, run};
@@ -34,7 +34,7 @@ fn roce(repeat: Repeat) -> RoceSettings {
 }
 
 fn over_uet(bytes: u64, link: Link, seed: u64) -> (Story, u32) {
-    let uet = UetSettings { sprayed: sprayed(None), entropies: 64 };
+    let uet = UetSettings { sprayed: sprayed(None), entropies: 64, control: Control::Sender };
     let (mut sender, mut receiver) = (uet.sender(0, bytes), uet.receiver(bytes));
     let story = run(&mut sender, &mut uet.context(seed), &mut receiver, link, seed);
     (story, receiver.received())
@@ -88,19 +88,6 @@ fn at_one_percent_of_loss_going_back_collapses_and_selective_repeat_does_not() {
     assert!(back.end as f64 > 1.8 * ideal, "{} of {ideal}", back.end);
     assert!(repeated < 100, "{repeated} sent again");
     assert!((selective.end as f64) < 1.2 * ideal, "{} of {ideal}", selective.end);
-}
-
-#[test]
-fn a_message_that_came_in_any_order_ends_without_a_timeout() {
-    let settings = RoceSettings { ack_every: 4, ..roce(Repeat::AnyOrder) };
-    let shuffling = Link { jitter: 5 * US, ..CLEAN };
-    for seed in 0..8 {
-        let (mut sender, mut receiver) =
-            (RoceSender::new(settings, 0, 50 * 4032), RoceReceiver::new(settings, 50 * 4032));
-        let story = run(&mut sender, &mut RoceContext::new(&settings, seed), &mut receiver, shuffling, seed);
-        assert_eq!(story.sent, 50);
-        assert!(story.end < unhindered(50) + 2 * shuffling.jitter, "ended after {} ps", story.end);
-    }
 }
 
 proptest! {

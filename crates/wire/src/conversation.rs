@@ -74,7 +74,7 @@ impl Conversation {
                 (Bth { psn, ..bth }, self.answer(packet, Syndrome::Nak(Nak::SequenceError)))
             }
             Kind::Cnp => (Bth { becn: true, ..bth }, Operation::CongestionNotification),
-            Kind::Probe | Kind::ProbeAnswer => return Ok(false),
+            Kind::Probe | Kind::ProbeAnswer | Kind::Request | Kind::Credit => return Ok(false),
         };
         let is_data = packet.kind == Kind::Data;
         let [source, destination] =

@@ -93,7 +93,6 @@ class PacketNetwork:
         there: int,
         back: int,
     ) -> float: ...
-    def longest_round_trip_s(self, hosts: npt.NDArray[np.uint32], there: int, back: int) -> float: ...
     def run(
         self,
         flows: object,

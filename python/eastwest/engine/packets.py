@@ -18,6 +18,7 @@ from eastwest.workload.flows import Flows
 
 Transport = Literal["uet", "mrc", "rocev2", "dctcp"]
 Dcqcn = Literal["off", "paper"]
+CongestionControl = Literal["nscc", "rccc", "nscc+rccc"]
 Repeat = Literal["go-back-n", "selective", "any-order"]
 Becomes = Literal["down", "up", "rate", "erring"]
 Choice = Literal["hash", "random", "shortest-queue", "shorter-of-two", "least-congested", "wcmp", "flowlet", "source"]
@@ -36,7 +37,8 @@ class PacketSettings:
     scales.
 
     Sprayed transports (uet, mrc): a flow has `entropies` entropy values, a power of two; a receiver acknowledges after
-    `ack_every` bytes; mrc probes a value that it has retired every `probe_every_s`. RoCEv2: a receiver acknowledges
+    `ack_every` bytes; mrc probes a value that it has retired every `probe_every_s`. With uet a window at the sender
+    (nscc), the receiver's credit (rccc) or both are the `congestion_control`. RoCEv2: a receiver acknowledges
     after `ack_packets`; what is missed is sent again from there on (`repeat` is go-back-n), one by one (selective), or,
     where packets take several paths and none is lost, only after a timeout (any-order); `dcqcn` has the paper's
     parameters or is off.
@@ -64,6 +66,7 @@ class PacketSettings:
     base_rtt_s: float
     timeout_s: float
     entropies: int = 64
+    congestion_control: CongestionControl = "nscc"
     probe_every_s: float = 50e-6
     ack_every: int = 16384
     ack_packets: int = 1
@@ -188,13 +191,6 @@ class PacketNetwork:
         """
         given = self._native_flows(flows)
         return self.native.round_trip_s(given.from_node, given.to_node, there, back)
-
-    def longest_round_trip_s(self, there: int, back: int) -> float:
-        """Longest round trip between any hosts on the empty network: a packet of `there` bytes, and one of `back`.
-
-        Exact for fat trees; from the farthest host that the first reaches in others.
-        """
-        return self.native.longest_round_trip_s(self.hosts, there, back)
 
     def run(
         self,

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Strict, Tag, WithJso
 from eastwest.engine import Stated
 from eastwest.engine.defaults import UET_CONTROL
 from eastwest.engine.events import FORMS, read_event
-from eastwest.engine.packets import Adaptive, Dcqcn, Repeat, Transport
+from eastwest.engine.packets import Adaptive, CongestionControl, Dcqcn, Repeat, Transport
 from eastwest.errors import InputError
 from eastwest.spec.values import Entry, Size, Time, refuse
 
@@ -31,6 +31,7 @@ TRANSPORTS: dict[str, Transport] = {
 KNOWN_TO: dict[tuple[str, str], tuple[Transport, ...]] = {
     ("transport", "entropies"): ("uet", "mrc"),
     ("transport", "probe_every"): ("mrc",),
+    ("transport", "congestion_control"): ("uet",),
     ("transport", "repeat"): ("rocev2",),
     ("transport", "keep"): ("uet", "mrc", "dctcp"),
     ("transport", "dcqcn"): ("rocev2",),
@@ -92,6 +93,8 @@ class TransportSettings(Entry):
     """Without an answer for so long, a sender sends again."""
     probe_every: Moment | None = None
     """How often MRC tries an entropy value that it has retired."""
+    congestion_control: CongestionControl | None = None
+    """What limits Ultra Ethernet's senders: a window (NSCC), the receiver's credit (RCCC), or both."""
     repeat: Repeat | None = None
     """What is sent again where packets are missing: all from the gap on, or one by one."""
     dcqcn: Dcqcn | None = None
@@ -205,6 +208,7 @@ def _hosts(asked: TransportSettings) -> dict[str, Any]:
         "ack_every": _bytes(asked.ack_every),
         "timeout_s": asked.timeout,
         "probe_every_s": asked.probe_every,
+        "congestion_control": asked.congestion_control,
         "repeat": asked.repeat,
         "dcqcn": asked.dcqcn,
         "shares_contexts": None if asked.contexts is None else asked.contexts == "shared",

@@ -7,6 +7,7 @@ use std::collections::{HashMap, VecDeque};
 
 use eastwest_transport::{Receiver, Sender};
 
+use super::run::Route;
 use super::transport::Transport;
 use crate::Picoseconds;
 
@@ -15,13 +16,13 @@ use crate::Picoseconds;
 pub enum Sharing {
     /// None: each flow begins anew.
     Flow,
-    /// Those from one NIC to another.
+    /// Those of one traffic class from one NIC to another.
     Peer,
     /// Those of one queue pair.
     QueuePair,
 }
 
-/// Between whom a context is: two hosts, and their queue pair where each has its own.
+/// Between whom a context is: two hosts, and the traffic class, or the queue pair where each has its own.
 type Key = ([u32; 2], u32);
 
 /// A context with both ends' parts, and who uses it.
@@ -48,7 +49,6 @@ type SharedOf<T> =
 pub(super) struct Contexts<T: Transport> {
     sharing: Sharing,
     keeps: Picoseconds,
-    linger: Picoseconds,
     slots: Vec<SharedOf<T>>,
     free: Vec<u32>,
     /// Where contexts are that may be met again.
@@ -59,20 +59,20 @@ pub(super) struct Contexts<T: Transport> {
 
 impl<T: Transport> Contexts<T> {
     /// None yet. Where they are not shared, each flow has its own; one that is idle for longer than `keeps` is forgotten.
-    /// Hosts' times may lie as far apart as `linger`.
-    pub fn new(are_shared: bool, keeps: Picoseconds, linger: Picoseconds) -> Self {
+    pub fn new(are_shared: bool, keeps: Picoseconds) -> Self {
         let sharing = if are_shared { T::SHARES } else { Sharing::Flow };
-        Self { sharing, keeps, linger, slots: vec![], free: vec![], places: HashMap::new(), idle: VecDeque::new() }
+        Self { sharing, keeps, slots: vec![], free: vec![], places: HashMap::new(), idle: VecDeque::new() }
     }
 
-    /// Takes in a flow between two hosts by a queue pair; gives the place of its context.
-    pub fn enter(&mut self, transport: &T, hosts: [u32; 2], pair: u32, seed: u64, now: Picoseconds) -> u32 {
-        let key = (hosts, if self.sharing == Sharing::Peer { 0 } else { pair });
+    /// Takes in a flow; gives the place of its context, and whether it
+    /// begins anew.
+    pub fn enter(&mut self, transport: &T, route: &Route, seed: u64, now: Picoseconds) -> (u32, bool) {
+        let (key, pair) = (self.key(route), route.pair);
         if self.sharing != Sharing::Flow {
             self.forget(now);
-            if let Some(&place) = self.places.get(&key).filter(|&&place| self.is_kept(place, now)) {
+            if let Some(&place) = self.places.get(&key) {
                 self.slots[place as usize].flows += 1;
-                return place;
+                return (place, false);
             }
         }
         let (sending, receiving) = transport.context(seed ^ u64::from(pair) << 32);
@@ -90,19 +90,23 @@ impl<T: Transport> Contexts<T> {
         if self.sharing != Sharing::Flow {
             self.places.insert(key, place);
         }
-        place
+        (place, true)
     }
 
-    /// Whether a context is in use, or not idle for too long.
-    fn is_kept(&self, place: u32, now: Picoseconds) -> bool {
-        let slot = &self.slots[place as usize];
-        slot.flows > 0 || now.saturating_sub(slot.idle_since) <= self.keeps
+    /// The context of a flow that has ended, where there is one that flows share.
+    pub fn find(&self, route: &Route) -> Option<u32> {
+        self.places.get(&self.key(route)).copied()
     }
 
-    /// A flow's sender has ended.
-    pub fn leave(&mut self, place: u32, now: Picoseconds) {
+    fn key(&self, route: &Route) -> Key {
+        (route.hosts, if self.sharing == Sharing::Peer { route.class.into() } else { route.pair })
+    }
+
+    /// Lets go of a flow's context: it has ended. Gives whether the context has, too.
+    pub fn leave(&mut self, place: u32, now: Picoseconds) -> bool {
         if self.sharing == Sharing::Flow {
-            return;
+            self.free.push(place);
+            return true;
         }
         let slot = &mut self.slots[place as usize];
         slot.flows -= 1;
@@ -112,13 +116,7 @@ impl<T: Transport> Contexts<T> {
                 self.idle.push_back((now, place));
             }
         }
-    }
-
-    /// A flow's receiver has ended too.
-    pub fn end(&mut self, place: u32) {
-        if self.sharing == Sharing::Flow {
-            self.free.push(place);
-        }
+        false
     }
 
     /// A flow found no room in its context: it is to be asked again in its turn.
@@ -136,10 +134,10 @@ impl<T: Transport> Contexts<T> {
         self.slots[place as usize].refused.pop_front()
     }
 
-    /// Forgets contexts that have been idle for too long wherever the time may be.
+    /// Forgets contexts that have been idle for too long.
     fn forget(&mut self, now: Picoseconds) {
         while let Some(&(since, place)) = self.idle.front() {
-            if now.saturating_sub(since) <= self.keeps.saturating_add(self.linger) {
+            if now - since <= self.keeps {
                 return;
             }
             self.idle.pop_front();

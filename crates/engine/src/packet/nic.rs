@@ -20,15 +20,19 @@ const MOST_WAITING: usize = 4;
 
 impl<T: Transport> Simulation<'_, T> {
     pub(super) fn start(&mut self, flow: u32) {
-        let given = &self.flows[flow as usize];
+        let given = self.flows[flow as usize];
         let route = &mut self.routes[flow as usize];
         let seed = self.settings.seed;
-        route.context = self.contexts.enter(self.transport, route.hosts, route.pair, seed, self.now);
-        route.pair = self.contexts[route.context].pair;
+        let (context, is_fresh) = self.contexts.enter(self.transport, route, seed, self.now);
+        (route.context, route.pair) = (context, self.contexts[context].pair);
+        let receiver = route.hosts[1];
         self.senders[flow as usize] = Some(Box::new(self.transport.sender(flow, given.bytes)));
         self.receivers[flow as usize] = Some(Box::new(self.transport.receiver(given.bytes)));
+        if is_fresh {
+            self.forget_source(receiver, context);
+        }
         self.fates[flow as usize].start = Some(self.now);
-        self.progress = self.progress.max(self.now);
+        self.progress = self.now;
         if matches!(given.start, Start::At(_)) {
             self.to_start -= 1;
         }
@@ -36,7 +40,7 @@ impl<T: Transport> Simulation<'_, T> {
     }
 
     /// A flow may have something to send.
-    fn wake(&mut self, flow: u32) {
+    pub(super) fn wake(&mut self, flow: u32) {
         let route = &mut self.routes[flow as usize];
         let (host, class) = (route.hosts[0], usize::from(route.class));
         if !route.is_ready {
@@ -58,7 +62,7 @@ impl<T: Transport> Simulation<'_, T> {
     }
 
     /// Lets a port of a NIC send as soon as it is free.
-    fn offer(&mut self, host: u32, index: u32) {
+    pub(super) fn offer(&mut self, host: u32, index: u32) {
         let port = &mut self.ports[index as usize];
         if port.is_armed {
             return;
@@ -199,7 +203,7 @@ impl<T: Transport> Simulation<'_, T> {
     }
 
     /// Asks the next of the flows again that found no room in a context.
-    fn wake_refused(&mut self, context: u32) {
+    pub(super) fn wake_refused(&mut self, context: u32) {
         while let Some(flow) = self.contexts.next_refused(context) {
             self.routes[flow as usize].is_refused = false;
             if self.senders[flow as usize].is_some() && !self.routes[flow as usize].is_ready {
@@ -220,7 +224,7 @@ impl<T: Transport> Simulation<'_, T> {
             let context = &mut self.contexts[self.routes[flow].context].receiving;
             let answers = receiver.on_packet(context, self.now, packet);
             if receiver.received() > before {
-                self.progress = self.progress.max(self.now);
+                self.progress = self.now;
                 if receiver.is_done() {
                     self.fates[flow].received = Some(self.now);
                     self.pull(self.flows[flow].when_received);
@@ -231,17 +235,15 @@ impl<T: Transport> Simulation<'_, T> {
             }
             for answer in answers.into_iter().flatten() {
                 self.totals.cnps += u64::from(answer.kind == Kind::Cnp);
-                let host = self.routes[flow].hosts[1];
-                let up = self.hosts[host as usize].ups[self.plane(answer.entropy)];
-                let place = self.pool.put(answer);
-                if self.classes.is_some() {
-                    self.answer_by_class(up, place);
-                } else {
-                    self.ports[up as usize].push_urgent(Waiting::of(place, &answer));
-                }
-                self.offer(host, up);
+                self.answer(self.routes[flow].hosts[1], answer);
+            }
+            if !self.granters.is_empty() {
+                self.ask(packet);
             }
             return;
+        }
+        if packet.kind == Kind::Credit {
+            return self.take_credit(packet);
         }
         let Some(sender) = &mut self.senders[flow] else { return };
         let context = self.routes[flow].context;
@@ -250,23 +252,17 @@ impl<T: Transport> Simulation<'_, T> {
             self.totals.retransmits += sender.retransmits();
             self.fates[flow].end = Some(self.now);
             self.left -= 1;
-            self.senders[flow] = None;
-            let region = self.region_of(self.routes[flow].hosts[1]);
-            self.wheel.send(region, self.now + self.linger, Event::Forget.word(packet.flow));
+            (self.senders[flow], self.receivers[flow]) = (None, None);
             self.wake_refused(context);
-            self.contexts.leave(context, self.now);
+            if self.contexts.leave(context, self.now) {
+                self.forget_source(self.routes[flow].hosts[1], context);
+            }
             self.pull(self.flows[flow].when_sent);
             return;
         }
         self.arm(packet.flow);
         self.wake_refused(context); // whoever waited before this flow has its turn before it
         self.wake(packet.flow);
-    }
-
-    /// A flow's sender ended so long ago that no region can be before that time: its receiver ends too.
-    pub(super) fn forget(&mut self, flow: u32) {
-        self.receivers[flow as usize] = None;
-        self.contexts.end(self.routes[flow as usize].context);
     }
 
     /// Starts what a trigger starts, now.

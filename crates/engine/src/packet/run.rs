@@ -11,19 +11,28 @@ use super::changes::Change;
 use super::choice::Choice;
 use super::classes::Table;
 use super::contexts::Contexts;
-use super::draws::{Draws, Purpose};
+use super::granting::Granter;
 use super::live::News;
 use super::outcome::{FlowOutcome, PacketOutcome, Totals};
 use super::pool::{Place, Pool};
 use super::port::{End, Port, Waiting};
-use super::regions::{Onward, PORTS, Wheels};
 use super::settings::NetworkSettings;
 use super::steering::Steering;
 use super::transport::Transport;
 use super::triggers::{Flow, Start, Trigger, Triggers};
+use super::wheel::Wheel;
 use crate::graph::Graph;
 use crate::routing::{Forwarding, Plug};
 use crate::{Error, Picoseconds, Result};
+
+/// Bytes of a full packet, in about.
+const FULL: u16 = 4096;
+
+/// Latency from which on a cable is long, and its arrivals may wait in the heap.
+const FAR: Picoseconds = 10_000_000;
+
+/// Packets of a bucket whose way on is looked up ahead.
+const AT_ONCE: usize = 32;
 
 /// Number of a host that no flow begins or ends at.
 const NO_FLOWS: u32 = u32::MAX;
@@ -47,7 +56,7 @@ pub(super) enum Event {
     Change = 6,
     Routes = 7,
     Watchdog = 8,
-    Forget = 9,
+    Grant = 12,
 }
 
 /// Bits that name the port, flow or host of an event.
@@ -68,8 +77,8 @@ impl Event {
             5 => Self::Deadline,
             6 => Self::Change,
             7 => Self::Routes,
-            8 => Self::Watchdog,
-            _ => Self::Forget,
+            12 => Self::Grant,
+            _ => Self::Watchdog,
         };
         (event, word & ((1 << NAME_BITS) - 1))
     }
@@ -141,6 +150,8 @@ pub struct Simulation<'a, T: Transport> {
     pub(super) senders: Vec<Option<Box<T::Sender>>>,
     pub(super) receivers: Vec<Option<Box<T::Receiver>>>,
     pub(super) contexts: Contexts<T>,
+    /// Of each host, where receivers grant credit.
+    pub(super) granters: Vec<Granter>,
     pub(super) fates: Vec<FlowOutcome>,
     pub(super) timers: Vec<Picoseconds>,
     /// Since when ports are paused.
@@ -161,15 +172,9 @@ pub struct Simulation<'a, T: Transport> {
     pub(super) to_start: usize,
     /// When something new last came to a receiver, or a flow started.
     pub(super) progress: Picoseconds,
-    pub(super) wheel: Wheels,
-    /// Ports of a region, in about.
-    region: usize,
+    pub(super) wheel: Wheel,
     pub(super) now: Picoseconds,
-    /// The latest time of an event, as regions take turns.
-    latest: Picoseconds,
-    /// How long after its sender a receiver ends: the longest latency of a cable, so that no region hears of it too late.
-    pub(super) linger: Picoseconds,
-    pub(super) draws: Draws,
+    pub(super) random: Random,
     pub(super) totals: Totals,
     pub(super) events: u64,
     /// What leaves by chosen links, where that is wanted.
@@ -222,9 +227,10 @@ impl<'a, T: Transport> Simulation<'a, T> {
             routes.push(Route::new(hosts, index, flow.class));
         }
         let Plugging { host_of, planes, plugs, .. } = plugging;
-        let hosts = plugs
+        let hosts: Vec<Host> = plugs
             .chunks(planes.max(1))
-            .map(|plugs| Host { ups: plugs.iter().map(|plug| plug.up).collect(), ready: VecDeque::new() });
+            .map(|plugs| Host { ups: plugs.iter().map(|plug| plug.up).collect(), ready: VecDeque::new() })
+            .collect();
         if let Some(change) = changes.iter().find(|change| change.link as usize >= graph.links()) {
             return Err(Error::Graph(format!("a change names link {}, which there is not", change.link)));
         }
@@ -242,8 +248,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
                 port
             })
             .collect();
-        let wheel = Wheels::whole(&ports);
-        let linger = ports.iter().map(Port::latency).max().unwrap_or(0);
+        let (apart, horizon) = spans(&ports);
         let attachments = (0..forwarding.switches() as u32).map(|switch| forwarding.attachment(switch));
         let mut simulation = Self {
             transport,
@@ -252,7 +257,6 @@ impl<'a, T: Transport> Simulation<'a, T> {
             forwarding,
             detour: None,
             changes,
-            hosts: hosts.collect(),
             planes: planes as u32,
             plugs,
             attachment_of: attachments.map(|attachment| attachment.unwrap_or(u32::MAX)).collect(),
@@ -264,7 +268,9 @@ impl<'a, T: Transport> Simulation<'a, T> {
             routes,
             senders: flows.iter().map(|_| None).collect(),
             receivers: flows.iter().map(|_| None).collect(),
-            contexts: Contexts::new(settings.shares_contexts, transport.keeps(), linger),
+            granters: Granter::each(transport.credits(), hosts.len()),
+            hosts,
+            contexts: Contexts::new(settings.shares_contexts, transport.keeps()),
             fates: vec![FlowOutcome::default(); flows.len()],
             timers: vec![Picoseconds::MAX; flows.len()],
             paused_since: HashMap::new(),
@@ -277,12 +283,9 @@ impl<'a, T: Transport> Simulation<'a, T> {
             host_of,
             to_start: 0,
             progress: 0,
-            wheel,
-            region: PORTS,
+            wheel: Wheel::new(apart, horizon),
             now: 0,
-            latest: 0,
-            linger,
-            draws: Draws::new(settings.seed),
+            random: Random::new(settings.seed),
             totals: Totals::default(),
             events: 0,
             capture: None,
@@ -292,23 +295,15 @@ impl<'a, T: Transport> Simulation<'a, T> {
         Ok(simulation)
     }
 
-    /// Works on regions of about so many ports in turn: results are the same, whatever their number.
-    pub fn with_regions_of(mut self, ports: usize) -> Self {
-        self.region = ports;
-        self
-    }
-
     /// Runs until every flow has ended, nothing more can happen, or a time.
     ///
     /// # Errors
     /// [`Error::Interrupted`] once `stop` is set; [`Error::Internal`] where packets do not add up.
     pub fn run(mut self, until: Picoseconds, stop: &AtomicBool) -> Result<PacketOutcome> {
-        self.part();
         for (flow, given) in self.flows.iter().enumerate() {
             if let Start::At(time) = given.start {
                 self.to_start += 1;
-                let region = self.region_of(self.routes[flow].hosts[0]);
-                self.wheel.send(region, time, Event::Start.word(flow as u32));
+                self.wheel.add(time, Event::Start.word(flow as u32));
             }
         }
         self.expect_changes();
@@ -316,42 +311,23 @@ impl<'a, T: Transport> Simulation<'a, T> {
         self.finish()
     }
 
-    /// Parts the network into regions, unless what happens in one may be heard of in another at once.
-    fn part(&mut self) {
-        let acts_at_once = |flow: &Flow| flow.when_sent.is_some() || flow.when_received.is_some();
-        let tells_at_once = matches!(self.settings.choice, Choice::LeastCongested { .. });
-        if self.capture.is_none() && !tells_at_once && !self.flows.iter().any(acts_at_once) {
-            self.wheel = Wheels::parted(&mut self.ports, self.switch_seeds.len(), self.hosts.len(), self.region);
-        }
-    }
-
-    /// The region of a host.
-    pub(super) fn region_of(&self, host: u32) -> u16 {
-        self.ports[self.hosts[host as usize].ups[0] as usize].regions[0]
-    }
-
     /// Handles events until a time, until no flow is left, or until there is something to tell.
     ///
     /// # Errors
     /// [`Error::Interrupted`] once `stop` is set.
     pub(super) fn handle(&mut self, until: Picoseconds, stop: &AtomicBool) -> Result<Halt> {
-        self.wheel.close(until);
         loop {
-            if (self.left == 0 && self.pool.is_empty()) || !self.news.is_empty() {
+            let Some(&(time, word)) = self.wheel.current().last() else {
+                if !self.wheel.turn() {
+                    return Ok(Halt::Quiet);
+                }
+                self.fetch();
+                continue;
+            };
+            if self.left == 0 || time > until || !self.news.is_empty() {
                 return Ok(Halt::Due);
             }
-            let (time, word) = match self.wheel.next() {
-                Some(event) => event,
-                None => {
-                    self.latest = self.latest.max(self.now);
-                    match self.wheel.onward(until) {
-                        Onward::Region => continue,
-                        Onward::All(time, word) => (time, word),
-                        Onward::Later => return Ok(Halt::Due),
-                        Onward::Nothing => return Ok(Halt::Quiet),
-                    }
-                }
-            };
+            self.wheel.next();
             self.now = time;
             self.events += 1;
             if self.events % LISTEN_EVERY == 0 && stop.load(Ordering::Relaxed) {
@@ -368,7 +344,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
                 (Event::Change, index) => self.change(index),
                 (Event::Routes, _) => self.reroute(),
                 (Event::Watchdog, port) => self.watch(port),
-                (Event::Forget, flow) => self.forget(flow),
+                (Event::Grant, host) => self.grant(host),
             }
         }
     }
@@ -382,26 +358,19 @@ impl<'a, T: Transport> Simulation<'a, T> {
         for sender in self.senders.iter().flatten() {
             self.totals.retransmits += sender.retransmits();
         }
-        let end = self.end();
         // Ports that nobody let go.
-        self.totals.paused += self.paused_since.values().map(|&since| end.saturating_sub(since)).sum::<Picoseconds>();
-        let (classes, paused) = self.classes.as_mut().map(|table| table.close(end)).unwrap_or_default();
+        self.totals.paused += self.paused_since.values().map(|&since| self.now - since).sum::<Picoseconds>();
+        let (classes, paused) = self.classes.as_mut().map(|table| table.close(self.now)).unwrap_or_default();
         self.totals.paused += paused;
         self.close()?;
         let capture = self.capture.map(|capture| *capture);
         let (flows, totals) = (self.fates, self.totals);
-        Ok(PacketOutcome { flows, totals, end, events: self.events, capture, classes })
-    }
-
-    /// When the last flow ended; where some have not, the time of the last event.
-    fn end(&self) -> Picoseconds {
-        let ended = self.fates.iter().map(|fate| fate.end).max().flatten().filter(|_| self.left == 0);
-        ended.unwrap_or(self.latest.max(self.now))
+        Ok(PacketOutcome { flows, totals, end: self.now, events: self.events, capture, classes })
     }
 
     /// Whether nothing new has come anywhere for too long.
     fn is_stuck(&self) -> bool {
-        self.to_start == 0 && self.now.saturating_sub(self.progress) > self.settings.patience
+        self.to_start == 0 && self.now - self.progress > self.settings.patience
     }
 
     /// A packet is gone.
@@ -437,6 +406,33 @@ impl<'a, T: Transport> Simulation<'a, T> {
         )))
     }
 
+    /// Reads what the events of a bucket will need: these reads wait for memory together, those in the events one by one.
+    fn fetch(&self) {
+        let mut read = 0;
+        let mut onward = [0; AT_ONCE];
+        let mut count = 0;
+        for &(_, word) in self.wheel.current() {
+            match Event::of(word) {
+                (Event::Arrive, index) => {
+                    let port = &self.ports[index as usize];
+                    if let (End::Switch(switch), Some(&(_, place))) = (port.to, port.flying.front()) {
+                        if self.settings.choice == Choice::Hash && count < AT_ONCE {
+                            onward[count] = self.hashed(switch, place).unwrap_or(index);
+                            count += 1;
+                        }
+                    }
+                }
+                (Event::Free, index) => read += self.ports[index as usize].free_at,
+                _ => {}
+            }
+        }
+        for &index in &onward[..count] {
+            let port = &self.ports[index as usize];
+            read += port.free_at + u64::from(port.data.back().map_or(0, |waiting| waiting.size));
+        }
+        std::hint::black_box(read);
+    }
+
     /// The packet at the head of a cable comes in.
     fn arrive(&mut self, index: u32) {
         let port = &mut self.ports[index as usize];
@@ -445,7 +441,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
             self.wheel.add(next, Event::Arrive.word(index));
         }
         let (to, loss) = (port.to, u64::from(port.loss));
-        if port.is_down || (loss > 0 && self.draws.at(Purpose::Loss, index, self.now).chance(loss, LOSS_WHOLE)) {
+        if port.is_down || (loss > 0 && self.random.chance(loss, LOSS_WHOLE)) {
             self.lose(place);
             return;
         }
@@ -454,7 +450,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
                 let packet = self.pool.take(place);
                 self.receive(&packet);
             }
-            End::Switch(switch) => match self.choose(index, switch, place) {
+            End::Switch(switch) => match self.choose(switch, place) {
                 Some(out) => self.enqueue(index, out, place),
                 None => self.lose(place),
             },
@@ -479,9 +475,8 @@ impl<'a, T: Transport> Simulation<'a, T> {
         if self.is_open {
             self.sent[index as usize] += u64::from(bytes);
         }
-        let port = &mut self.ports[index as usize];
-        if let Some(arrival) = port.transmit(self.now, place, bytes) {
-            self.wheel.send(port.regions[1], arrival, Event::Arrive.word(index));
+        if let Some(arrival) = self.ports[index as usize].transmit(self.now, place, bytes) {
+            self.wheel.add(arrival, Event::Arrive.word(index));
         }
     }
 }
@@ -532,4 +527,11 @@ impl<'a> Plugging<'a> {
 pub(super) fn are_joined(forwarding: &Forwarding, plugs: &[Plug], planes: usize, hosts: [u32; 2]) -> bool {
     let [from, to] = hosts.map(|host| &plugs[host as usize * planes..][..planes]);
     from.iter().zip(to).any(|(from, to)| forwarding.joins(from.attachment, to.attachment))
+}
+
+/// Time between events, so that a few fall into each bucket of the wheel; and within what time most are due.
+fn spans(ports: &[Port]) -> (Picoseconds, Picoseconds) {
+    let longest = ports.iter().map(|port| port.time_of(FULL)).max().unwrap_or(1);
+    let latency = ports.iter().map(Port::latency).max().unwrap_or(0);
+    (longest * 4 / ports.len().max(1) as u64, longest + latency.min(FAR))
 }

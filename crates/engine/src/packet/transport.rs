@@ -3,7 +3,7 @@
 use eastwest_transport::dctcp::{DctcpContext, DctcpReceiver, DctcpSender, DctcpSettings};
 use eastwest_transport::mrc::{MrcContext, MrcReceiver, MrcSender, MrcSettings};
 use eastwest_transport::roce::{Notified, RoceContext, RoceReceiver, RoceSender, RoceSettings};
-use eastwest_transport::uet::{UetContext, UetReceiver, UetSender, UetSettings};
+use eastwest_transport::uet::{CreditSettings, UetContext, UetReceiver, UetSender, UetSettings};
 use eastwest_transport::{Receiver, Sender};
 
 use super::contexts::Sharing;
@@ -27,6 +27,11 @@ pub trait Transport {
     fn sender(&self, flow: u32, bytes: u64) -> Self::Sender;
     /// Its receiver.
     fn receiver(&self, bytes: u64) -> Self::Receiver;
+
+    /// How receivers grant credit, where they do.
+    fn credits(&self) -> Option<CreditSettings> {
+        None
+    }
 }
 
 impl Transport for UetSettings {
@@ -37,6 +42,10 @@ impl Transport for UetSettings {
 
     fn keeps(&self) -> Picoseconds {
         self.sprayed.keeps
+    }
+
+    fn credits(&self) -> Option<CreditSettings> {
+        self.credits()
     }
 
     fn context(&self, seed: u64) -> (UetContext, ()) {

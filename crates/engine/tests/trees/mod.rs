@@ -14,7 +14,7 @@ use eastwest_transport::Framing;
 use eastwest_transport::mrc::MrcSettings;
 use eastwest_transport::roce::{Repeat, RoceSettings};
 use eastwest_transport::sprayed::{NsccSettings, SprayedSettings};
-use eastwest_transport::uet::UetSettings;
+use eastwest_transport::uet::{Control, UetSettings};
 
 pub const US: u64 = 1_000_000;
 /// 400 Gb/s in bytes a second.
@@ -69,7 +69,7 @@ pub fn uet(base_rtt: u64, trims: bool) -> UetSettings {
         loss_is_congestion: true,
         keeps: 1000 * US,
     };
-    UetSettings { sprayed, entropies: 64 }
+    UetSettings { sprayed, entropies: 64, control: Control::Sender }
 }
 
 /// MRC, framed alike; packets may overtake each other by two round trips.

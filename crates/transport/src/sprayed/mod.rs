@@ -4,12 +4,14 @@
 //! How paths are chosen, and what is learnt of them, is each transport's own ([`Paths`]).
 
 mod context;
+mod credit;
 mod nscc;
 mod receiver;
 mod sender;
 mod window;
 
 pub use context::PeerContext;
+pub use credit::{Credit, CreditUse};
 pub use nscc::{Nscc, NsccSettings};
 pub use receiver::SprayedReceiver;
 pub use sender::SprayedSender;

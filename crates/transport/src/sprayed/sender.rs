@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 
-use super::{Feedback, Paths, PeerContext, SprayedSettings, Window};
+use super::{Credit, Feedback, Paths, PeerContext, SprayedSettings, Window};
 use crate::{Bitmap, Flags, Kind, Packet, Picoseconds, Sender, Transmit};
 
 /// What is known of a packet that was sent.
@@ -54,6 +54,8 @@ pub struct SprayedSender<P, W> {
     in_flight: u32,
     /// Records of packets under way.
     under_way: u32,
+    /// Bytes that its context's credit has been told are yet to be sent.
+    need: u64,
     lost: Bitmap,
     /// When the packet was sent that was sent last of those that have arrived.
     youngest: Picoseconds,
@@ -77,6 +79,7 @@ impl<P: Paths, W: Window> SprayedSender<P, W> {
             received: 0,
             in_flight: 0,
             under_way: 0,
+            need: 0,
             lost: Bitmap::default(),
             youngest: 0,
             probes_are_due: false,
@@ -97,6 +100,26 @@ impl<P: Paths, W: Window> SprayedSender<P, W> {
 
     fn record(&mut self, seq: u32) -> Option<&mut Record> {
         self.records.get_mut(seq.checked_sub(self.first)? as usize)
+    }
+
+    /// Tells the context's credit what is yet to be sent, in full packets.
+    fn count_need(&mut self, credit: &mut Credit) {
+        let unsent = self.packets - self.first - self.records.len() as u32;
+        let need = u64::from(unsent + self.lost.count()) * self.settings.nscc.mtu;
+        credit.recount(std::mem::replace(&mut self.need, need), need);
+    }
+
+    /// What to do without credit: to ask for it where the receiver does not know of the need, or else to wait.
+    fn without_credit(&mut self, context: &mut PeerContext<P, W>, now: Picoseconds) -> Transmit {
+        let window = context.window();
+        self.timer.get_or_insert(now + self.settings.timeout);
+        match &mut context.credit {
+            Some(credit) if credit.is_unasked(window) => {
+                let (bytes, entropy) = (credit.ask(window), context.paths.deal());
+                Transmit::Packet(Packet::request(self.flow, self.settings.framing.control, entropy, bytes))
+            }
+            _ => Transmit::NoRoom,
+        }
     }
 
     fn on_ack(&mut self, context: &mut PeerContext<P, W>, now: Picoseconds, ack: &Packet) {
@@ -185,6 +208,9 @@ impl<P: Paths, W: Window> SprayedSender<P, W> {
         let Some(record) = self.record(nack.seq).filter(|record| record.state == State::UnderWay) else { return };
         let round_trip = record.sent.age(now);
         record.state = State::Lost;
+        if let Some(credit) = &mut context.credit {
+            credit.on_trim(self.settings.nscc.mtu);
+        }
         self.under_way -= 1;
         self.lost.mark(nack.seq);
         context.congestion.delay(round_trip.max(1));
@@ -210,11 +236,21 @@ impl<P: Paths, W: Window> Sender for SprayedSender<P, W> {
     type Context = PeerContext<P, W>;
 
     fn on_packet(&mut self, context: &mut PeerContext<P, W>, now: Picoseconds, packet: &Packet) {
+        if let Some(credit) = &mut context.credit {
+            credit.on_answer();
+        }
         match packet.kind {
             Kind::Ack => self.on_ack(context, now, packet),
             Kind::Nack => self.on_nack(context, now, packet),
             Kind::ProbeAnswer => context.paths.probed(packet.entropy),
-            Kind::Data | Kind::Cnp | Kind::Probe => {}
+            Kind::Data | Kind::Cnp | Kind::Probe | Kind::Request => {}
+            Kind::Credit => Self::on_credit(context, packet),
+        }
+    }
+
+    fn on_credit(context: &mut PeerContext<P, W>, packet: &Packet) {
+        if let Some(credit) = &mut context.credit {
+            credit.on_credit(packet);
         }
     }
 
@@ -233,10 +269,19 @@ impl<P: Paths, W: Window> Sender for SprayedSender<P, W> {
         let seq = lost.unwrap_or(highest);
         let size = self.settings.framing.size(self.bytes, seq);
         let under_way = self.bytes_in_flight(context);
-        if context.congestion.window() < under_way + u64::from(size) {
+        let window = context.window();
+        if window < under_way + u64::from(size) {
             return Transmit::NoRoom;
         }
-        let is_last = seq + 1 == self.packets || context.congestion.window() < under_way + 2 * self.settings.nscc.mtu;
+        let mut is_last = seq + 1 == self.packets || window < under_way + 2 * self.settings.nscc.mtu;
+        if let Some(credit) = &mut context.credit {
+            self.count_need(credit);
+            if !credit.is_left() {
+                return self.without_credit(context, now);
+            }
+            credit.spend(size.into());
+            is_last |= !credit.is_left();
+        }
         let entropy = context.paths.deal();
         let fresh = Record { sent: Stamp::of(now), state: State::UnderWay, again: 0, entropy };
         match lost {
@@ -254,7 +299,12 @@ impl<P: Paths, W: Window> Sender for SprayedSender<P, W> {
         self.timer.get_or_insert(now + self.settings.timeout);
         let flags =
             Flags::default().with_if(Flags::ACK_NOW, is_last || lost.is_some()).with_if(Flags::AGAIN, lost.is_some());
-        Transmit::Packet(Packet::data(self.flow, seq, size, entropy, flags))
+        let mut packet = Packet::data(self.flow, seq, size, entropy, flags);
+        if let Some(credit) = &mut context.credit {
+            self.count_need(credit);
+            packet = packet.asking(credit.ask(window));
+        }
+        Transmit::Packet(packet)
     }
 
     fn deadline(&self, context: &PeerContext<P, W>) -> Option<Picoseconds> {
@@ -266,6 +316,9 @@ impl<P: Paths, W: Window> Sender for SprayedSender<P, W> {
         self.probes_are_due |= context.paths.next_probe().is_some_and(|probe| probe <= now);
         if self.timer.is_none_or(|timer| now < timer) {
             return;
+        }
+        if let Some(credit) = context.credit.as_mut().filter(|credit| !credit.is_left()) {
+            credit.ask_again();
         }
         let timeout = self.settings.timeout;
         for index in 0..self.records.len() {
