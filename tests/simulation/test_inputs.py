@@ -138,7 +138,7 @@ trigger id 7 barrier count 2
         (("id 1", "name 1"), 3, "'name' is no entry of a flow"),
         (("start 0", "start 2e18"), 3, "the start is a number from 0 to 1e+18, not '2e18'"),
         (("id 2", "id 1"), 4, "flow id 1 is taken by line 3"),
-        (("size 1000", "size 2000000000000000"), 3, "size is a whole number from 0 to 1000000000000000, not"),
+        (("size 1000", "size 2000000000000000"), 3, "size is a whole number from 0 to 1000000000000, not"),
     ],
 )
 def test_broken_flows_are_refused_with_their_line(
@@ -232,3 +232,41 @@ def test_a_jumble_of_words_gives_flows_or_a_message(tmp_path_factory: pytest.Tem
     fabric = read_topology(written(folder, TWO_TIERS))
     path = written(folder, "Nodes 8\n" + " ".join(words), "given.cm")
     assert refused(path, lambda: read_flows(path, fabric, "ps")) or len(read_flows(path, fabric, "ps")) >= 0
+
+
+TOPOLOGY_WORDS = ("Nodes", "Tiers", "Podsize", "Tier", "Radix_Down", "Radix_Up", "Bundle", "Oversubscribed", "\n", "\n")
+NUMBERS = ("0", "1", "2", "3", "4", "8", "65536", "-1", "1e9", "nan", "x")
+
+
+@given(st.lists(st.tuples(st.sampled_from(TOPOLOGY_WORDS), st.sampled_from(NUMBERS)), max_size=24))
+def test_a_jumble_of_entries_gives_a_sound_topology_or_a_message(
+    tmp_path_factory: pytest.TempPathFactory, entries: list[tuple[str, str]]
+) -> None:
+    path = written(tmp_path_factory.mktemp("jumble"), "".join(f"{word} {number}\n" for word, number in entries))
+    assert refused(path, lambda: read_topology(path)) or faults(read_topology(path)) == []
+
+
+@given(st.data())
+def test_a_topology_with_another_number_somewhere_is_sound_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    lines = TWO_TIERS.splitlines()
+    at = data.draw(st.integers(0, len(lines) - 1))
+    lines[at] = f"{lines[at].split()[0]} {data.draw(st.sampled_from(NUMBERS))}"
+    path = written(tmp_path_factory.mktemp("altered"), "\n".join(lines))
+    assert refused(path, lambda: read_topology(path)) or faults(read_topology(path)) == []
+
+
+@given(st.lists(st.sampled_from(("1", "2", "0", "9", "-3", "100Gbps", "1us", "0.5", "\n", "x")), max_size=40))
+def test_a_jumble_of_numbers_gives_a_sound_graph_or_a_message(
+    tmp_path_factory: pytest.TempPathFactory, words: list[str]
+) -> None:
+    path = written(tmp_path_factory.mktemp("graph"), "3 1 2\n2\n" + " ".join(words))
+    assert refused(path, lambda: read_topology(path)) or faults(read_topology(path)) == []
+
+
+def test_more_cables_than_anyone_lays_are_refused(tmp_path: Path) -> None:
+    text = TWO_TIERS.replace("Nodes 8", "Nodes 65536").replace("Podsize 8", "Podsize 65536")
+    text = text.replace("Radix_Down 4", "Radix_Down 1").replace("Radix_Up 2", "Radix_Up 65536")
+    with pytest.raises(InputError, match="more than 16777216 cables"):
+        read_topology(written(tmp_path, text.replace("Radix_Down 2", "Radix_Down 65536")))

@@ -87,7 +87,12 @@ def run(
     if "choice" in dict(asked.stated) and balancing != "shortest-queue":
         ways = "adaptive says by which queues switches choose: with --balancing shortest-queue alone"
         raise InputError(f"{settings_file}: {ways}, not {balancing}")
+    failed = simulation.read_failures(flows, net)
+    apart = {change.link for change in failed}
     wrong = simulation.changes((*asked.events, *(event or ())), net, routes_after_s)
+    wrong = [*failed, *(change for change in wrong if change.link not in apart)]
+    for doubt in simulation.doubts(flows, given, net, start_unit):
+        sys.stderr.write(f"{doubt}\n")
     if (pcap is None) != (not capture):
         raise InputError("--capture LINK and --pcap FILE go together: name both")
     if pcap and not pcap.absolute().parent.is_dir():

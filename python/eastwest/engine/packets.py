@@ -25,6 +25,8 @@ Choice = Literal["hash", "random", "shortest-queue", "shorter-of-two", "least-co
 Adaptive = Literal["shortest-queue", "shorter-of-two", "least-congested"]
 """Choices by queues."""
 PS_PER_S = 1e12
+MOST_PACKETS = 2**32 - 1
+"""Of one flow: what sequence numbers count."""
 PULLS = {"oneshot": 0, "multishot": -1}
 
 
@@ -206,6 +208,8 @@ class PacketNetwork:
             EngineError: a flow's ends are no hosts, no path joins them, or there is no link such as is to be recorded.
             KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
         """
+        if len(flows) and int(flows.size_bytes.max()) > MOST_PACKETS * settings.payload:
+            raise EngineError(f"a flow has at most {MOST_PACKETS} packets, here of {settings.payload} B")
         given = self._native_flows(flows)
         return PacketRun(**self.native.run(given, settings, list(changes), until_s, capturing))
 

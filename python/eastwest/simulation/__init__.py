@@ -3,7 +3,7 @@
 from eastwest.engine.defaults import settings_for
 from eastwest.engine.events import changes
 from eastwest.simulation.capture import capturing, write_pcap
-from eastwest.simulation.inputs import read_flows, read_topology, study_network
+from eastwest.simulation.inputs import doubts, read_failures, read_flows, read_topology, study_network
 from eastwest.simulation.result import SimulationResult, simulate
 from eastwest.spec import FileSettings, read_settings
 
@@ -12,6 +12,8 @@ __all__ = [
     "SimulationResult",
     "capturing",
     "changes",
+    "doubts",
+    "read_failures",
     "read_flows",
     "read_settings",
     "read_topology",

@@ -6,12 +6,16 @@ from pathlib import Path
 
 import numpy as np
 
+from eastwest.engine.packets import LinkChange
 from eastwest.errors import InputError
 from eastwest.fabric import Fabric
-from eastwest.fabric.formats import read_htsim_topology, read_ns3_topology
+from eastwest.fabric.formats import read_htsim_failures, read_htsim_topology, read_ns3_topology
 from eastwest.textfile import lines
 from eastwest.workload.flows import Flows
 from eastwest.workload.formats import read_htsim_flows, read_ns3_flows
+
+SOONEST_S, LATEST_S = 1e-6, 1.0
+"""Outside of which the last start of a `.cm` file makes one doubt its unit."""
 
 
 def read_topology(path: Path) -> Fabric:
@@ -64,6 +68,33 @@ def read_flows(path: Path, fabric: Fabric, start_unit: str) -> Flows:
         flows.sent_trigger,
         flows.received_trigger,
     )
+
+
+def read_failures(path: Path, fabric: Fabric) -> list[LinkChange]:
+    """What an htsim `.cm` says has failed: down from the start, with routes that avoid it.
+
+    Raises:
+        InputError: a line names a switch or link that there is not, or is broken.
+    """
+    if _begins_with_a_number(path):
+        return []
+    return [LinkChange(0.0, link, "down", routes_after_s=0.0) for link in read_htsim_failures(path, fabric)]
+
+
+def doubts(path: Path, flows: Flows, fabric: Fabric, start_unit: str) -> list[str]:
+    """What may be meant otherwise than it was read, in an htsim `.cm`: the unit of starts, and the number of hosts."""
+    if _begins_with_a_number(path) or not len(flows):
+        return []
+    found = []
+    last_s = float(flows.start_s.max())
+    other = "us" if start_unit != "us" else "ps"
+    if (start_unit != "us" and 0.0 < last_s < SOONEST_S) or (start_unit == "us" and last_s > LATEST_S):
+        found.append(f"{path}: read in {start_unit}, the last flow starts at {last_s:g} s: --start-unit {other}?")
+    hosts = len(fabric.nodes.filter(fabric.nodes["kind"] == "nic"))
+    stated = next(line for line in lines(path) if line.words[0].lower() == "nodes").count(1, "Nodes")
+    if stated != hosts:
+        found.append(f"{path}: the flows are for {stated} hosts and the network has {hosts}: the first ones are used")
+    return found
 
 
 def _begins_with_a_number(path: Path) -> bool:

@@ -33,6 +33,8 @@ _TIER = {
     "queue_up_ecn": None,
 }
 MOST_HOSTS = 1 << 20
+MOST_CABLES = 1 << 24
+"""Between two tiers: those of 8,192 leaves with 2,048 ports up each."""
 NS = 1e-9
 _MOST = {"speed": 1e6, "latency": 1e9, "switch_latency": 1e9}
 """Bounds in the file's units: 1 Pb/s, and 1 s."""
@@ -119,6 +121,11 @@ def _uplinks(tier: _Tier) -> int:
     return up
 
 
+def _check_cables(tier: _Tier, switches: int, up: int) -> None:
+    if switches * up > MOST_CABLES:
+        raise tier.at.refuse(f"{switches} switches with {up} ports up each are more than {MOST_CABLES} cables")
+
+
 def _check_leaves(hosts: int, leaf: _Tier) -> int:
     down = leaf.count("down")
     if hosts % down:
@@ -136,6 +143,7 @@ def _two_tiers(path: Path, hosts: int, tiers: Mapping[int, _Tier]) -> Fabric:
         raise spine.at.refuse(
             f"Radix_Down is {spine.count('down')}, but {leaves} leaves with bundles of {bundle} take {leaves * bundle}"
         )
+    _check_cables(leaf, leaves, up)
     turn = np.arange(leaves * up)
     return bare(
         path.stem,
@@ -171,6 +179,8 @@ def _three_tiers(path: Path, hosts: int, pod: int, tiers: Mapping[int, _Tier], t
     if up % core_bundle or (cores % (pod_spines * (up // core_bundle)) and (pod_spines * (up // core_bundle)) % cores):
         raise core.at.refuse(f"{cores} cores cannot be spread over {pod_spines} spines a pod with {up} ports up each")
     spines = pods * pod_spines
+    _check_cables(leaf, leaves, leaf_up)
+    _check_cables(spine, spines, up)
     leaf_turn = np.arange(leaves * leaf_up)
     leaf_of, port = leaf_turn // leaf_up, leaf_turn % leaf_up
     spine_of = leaf_of // pod_leaves * pod_spines + port // bundle

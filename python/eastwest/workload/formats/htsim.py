@@ -1,14 +1,17 @@
 """Connection matrices of htsim (`.cm`): flows, and triggers that start some when others end.
 
-`Nodes N`, `Connections C`, optional `Triggers T`; then lines `src->dst [id n] start t|trigger n size B
-[send_done_trigger n] [recv_done_trigger n] [prio n] [msg n]` and `trigger id n oneshot|multishot|barrier count k`.
+`Nodes N`, `Connections C`, optional `Triggers T` and `Failures F`; then lines `src->dst [id n] start t|trigger n size B
+[send_done_trigger n] [recv_done_trigger n] [prio n] [msg [n]]` and `trigger id n oneshot|multishot|barrier count k`.
 Versions of htsim have written start times in picoseconds and read them in microseconds: the unit is for the reader to
-say.
+say. Priorities are passed over, and messages of one connection are flows of their own.
+
+Not here: which links the lines `failure ...` name (`eastwest.fabric.formats`).
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +27,7 @@ START_UNITS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6}
 _PAIR = re.compile(r"([0-9]{1,9})->([0-9]{1,9})")
 _OPTIONS = ("id", "start", "trigger", "size", "send_done_trigger", "recv_done_trigger", "prio", "msg")
 _HEADS = ("nodes", "connections", "triggers", "failures")
-LARGEST_FLOW_BYTES = 10**15
+LARGEST_FLOW_BYTES = 10**12
 
 
 @dataclass
@@ -37,6 +40,8 @@ class _Read:
     at: list[Line] = field(default_factory=list)
     starts: list[float] = field(default_factory=list)
     triggers: dict[int, Trigger] = field(default_factory=dict)
+    trigger_at: dict[int, Line] = field(default_factory=dict)
+    failures: int = 0
 
 
 def read_htsim_flows(path: Path, start_unit: str = "ps") -> tuple[Flows, int]:
@@ -54,7 +59,7 @@ def read_htsim_flows(path: Path, start_unit: str = "ps") -> tuple[Flows, int]:
         elif first == "trigger":
             _trigger(read, line)
         elif first == "failure":
-            raise line.refuse("failures of a connection matrix are not read yet: leave the line out")
+            read.failures += 1
         else:
             _flow(read, line, START_UNITS[start_unit])
     if "nodes" not in read.heads:
@@ -65,21 +70,28 @@ def read_htsim_flows(path: Path, start_unit: str = "ps") -> tuple[Flows, int]:
 
 
 def _trigger(read: _Read, line: Line) -> None:
-    words = [word.lower() for word in line.words]
-    if words[1:2] != ["id"]:
-        raise line.refuse("a trigger is written as: trigger id 1 oneshot, or: trigger id 1 barrier count 2")
-    number, kind = line.count(2, "a trigger's number"), line.word(3, "a trigger's kind").lower()
     kinds: dict[str, TriggerKind] = {"oneshot": "oneshot", "multishot": "multishot", "barrier": "barrier"}
-    if kind not in kinds:
-        raise line.refuse(f"{kind!r} is no kind of trigger; there are {', '.join(kinds)}")
-    if number in read.triggers:
-        raise line.refuse(f"trigger {number} is described twice")
-    pulls = 1
-    if kind == "barrier":
-        if words[4:5] != ["count"]:
-            raise line.refuse("a barrier says how many it waits for: trigger id 1 barrier count 2")
-        pulls = line.count(5, "the barrier's count", 1, 2**31)
-    read.triggers[number] = Trigger(kinds[kind], pulls)
+    kind: TriggerKind | None = None
+    numbers: dict[str, int] = {}
+    place = 1
+    while place < len(line.words):
+        word = line.words[place].lower()
+        if word in ("id", "count"):
+            numbers[word] = line.count(place + 1, f"a trigger's {word}", 0 if word == "id" else 1, 2**31)
+            place += 1
+        elif word in kinds and kind is None:
+            kind = kinds[word]
+        else:
+            raise line.refuse(f"{line.words[place]!r} is no kind of trigger, or a second; there are {', '.join(kinds)}")
+        place += 1
+    if kind is None or "id" not in numbers:
+        raise line.refuse("a trigger is written as: trigger id 1 oneshot, or: trigger id 1 barrier count 2")
+    if numbers["id"] in read.triggers:
+        raise line.refuse(f"trigger {numbers['id']} is described twice")
+    if kind == "barrier" and "count" not in numbers:
+        raise line.refuse("a barrier says how many it waits for: trigger id 1 barrier count 2")
+    read.triggers[numbers["id"]] = Trigger(kind, numbers["count"] if kind == "barrier" else 1)
+    read.trigger_at[numbers["id"]] = line
 
 
 def _flow(read: _Read, line: Line, unit_s: float) -> None:
@@ -88,16 +100,22 @@ def _flow(read: _Read, line: Line, unit_s: float) -> None:
         raise line.refuse(f"{line.words[0]!r} is neither a flow such as 3->7 nor one of {', '.join(_HEADS)}, trigger")
     values: dict[str, int] = {}
     start = -1.0
-    for place in range(1, len(line.words), 2):
+    place = 1
+    while place < len(line.words):
         name = line.words[place].lower()
         if name not in _OPTIONS:
             raise line.refuse(f"{line.words[place]!r} is no entry of a flow; there are {', '.join(_OPTIONS)}")
         if name in values or (name == "start" and start >= 0.0):
             raise line.refuse(f"{name} is given twice")
+        if name == "msg" and line.words[place + 1 : place + 2] and line.words[place + 1].lower() in _OPTIONS:
+            values[name] = 0  # a message without a number
+            place += 1
+            continue
         if name == "start":
             start = line.decimal(place + 1, "the start", LATEST_START_S / unit_s)
         else:
             values[name] = line.count(place + 1, name, 0, LARGEST_FLOW_BYTES)
+        place += 2
     if "size" not in values:
         raise line.refuse("the flow lacks its size")
     if (start >= 0.0) == ("trigger" in values):
@@ -111,12 +129,14 @@ def _flow(read: _Read, line: Line, unit_s: float) -> None:
 
 
 def _check(read: _Read, hosts: int) -> None:
-    for head, found in (("connections", len(read.rows)), ("triggers", len(read.triggers))):
+    given = {"connections": len(read.rows), "triggers": len(read.triggers), "failures": read.failures}
+    for head, found in given.items():
         if head in read.heads and (declared := read.heads[head].count(1, head.title())) != found:
             raise read.heads[head].refuse(f"{declared} {head} are declared and {found} are given")
     first: dict[int, Line] = {}  # line of each flow's id; 0 is none
     for values, line in zip(read.rows, read.at, strict=True):
-        if number := values.get("id", 0):
+        number = values.get("id", 0)
+        if number and "msg" not in values:  # messages of one connection share its id
             if number in first:
                 raise line.refuse(f"flow id {number} is taken by line {first[number].number}")
             first[number] = line
@@ -127,6 +147,22 @@ def _check(read: _Read, hosts: int) -> None:
         for name in ("trigger", "send_done_trigger", "recv_done_trigger"):
             if name in values and values[name] not in read.triggers:
                 raise line.refuse(f"{name} {values[name]} is not described: add a line 'trigger id {values[name]} ...'")
+    _check_pulls(read)
+
+
+def _check_pulls(read: _Read) -> None:
+    """Refuses flows that never start, because too few pull their trigger."""
+    ends = ("send_done_trigger", "recv_done_trigger")
+    pulled = Counter(values[end] for values in read.rows for end in ends if end in values)
+    for values, line in zip(read.rows, read.at, strict=True):
+        number = values.get("trigger")
+        if number is None:
+            continue
+        if not pulled[number]:
+            raise line.refuse(f"the flow never starts: no flow pulls trigger {number}, with send_done_trigger {number}")
+        if read.triggers[number].pulls > pulled[number]:
+            wanted = f"the barrier waits for {read.triggers[number].pulls} flows and {pulled[number]} pull it"
+            raise read.trigger_at[number].refuse(wanted)
 
 
 def _flows(read: _Read, unit_s: float) -> Flows:
