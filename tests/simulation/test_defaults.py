@@ -33,6 +33,26 @@ def test_ultra_ethernet_scales_with_the_longest_round_trip(network: PacketNetwor
     assert (settings.rate, settings.trim, settings.pause_above) == (RATE, ACK, 0)
 
 
+def test_it_scales_so_whichever_hosts_the_flows_join(network: PacketNetwork) -> None:
+    within_a_leaf, across = (settings_for("uet", network, flows([0], [other], 1)) for other in (1, 127))
+    assert within_a_leaf == across
+
+
+def test_the_longest_round_trip_is_found_from_a_host_in_the_middle_too(tmp_path: Path) -> None:
+    line = tmp_path / "line.txt"  # 1 - 3 - 4 - 5 - 2, with host 0 at switch 4
+    cables = "".join(f"{a} {b} 100Gbps 1us 0\n" for a, b in ((0, 4), (1, 3), (2, 5), (3, 4), (4, 5)))
+    line.write_text(f"6 3 5\n3 4 5\n{cables}")
+    network = PacketNetwork(read_topology(line))
+    assert network.longest_round_trip_s(1000, 250) == pytest.approx(2 * 4 * 1e-6 + 4 * 1250 * 8 / 100e9)
+
+
+def test_where_switches_spread_a_rocev2_flow_its_packets_may_come_in_any_order(network: PacketNetwork) -> None:
+    given = flows([0], [127], 1)
+    assert settings_for("rocev2", network, given).repeat == "go-back-n"
+    assert settings_for("rocev2", network, given, "shortest-queue").repeat == "any-order"
+    assert settings_for("rocev2", network, given, "random", stated=(("repeat", "selective"),)).repeat == "selective"
+
+
 def test_rocev2_pauses_at_fifteen_packets_and_lets_go_at_twelve(network: PacketNetwork) -> None:
     settings = settings_for("rocev2", network, flows([0], [1], 1))
     assert (settings.pause_above, settings.pause_at) == (15 * (4096 + 82), 12 * (4096 + 82))

@@ -53,8 +53,15 @@ def test_a_topology_has_the_tiers_rates_and_latencies_that_it_states(tmp_path: P
     assert fabric.nodes["tier"].value_counts().sort("tier").rows() == [("leaf", 2), ("server", 8), ("spine", 2)]
     rates = dict(fabric.cables.group_by("tiers").agg("rate_bps").rows())
     assert {tiers: set(rate) for tiers, rate in rates.items()} == {"host-leaf": {100e9}, "leaf-spine": {200e9}}
-    latencies = fabric.links.filter(fabric.links["tier"] == "nic-leaf")["latency_s"].to_list()
-    assert latencies == pytest.approx([700e-9] * 8)
+
+
+def test_a_switch_delays_what_enters_it_from_either_side(tmp_path: Path) -> None:
+    text = TWO_TIERS + "Switch_Latency_ns 300\n"
+    fabric = read_topology(written(tmp_path, text))
+    latency = dict(fabric.links.group_by("tier").agg("latency_s").rows())
+    # 500 ns to a leaf and 1,000 ns to a spine; a leaf takes 200 ns, a spine 300 ns, a host none
+    for tier, nanoseconds in (("nic-leaf", 700), ("leaf-spine", 1300), ("spine-leaf", 1200), ("leaf-nic", 500)):
+        assert latency[tier] == pytest.approx([nanoseconds * 1e-9] * len(latency[tier]))
 
 
 def test_three_tiers_have_as_many_cores_as_the_spines_links_fill(tmp_path: Path) -> None:

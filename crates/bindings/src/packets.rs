@@ -3,7 +3,7 @@
 use eastwest_engine::graph::Graph;
 use eastwest_engine::packet::{
     Becomes, Buffers, Change, Choice, Flow, Live, Marking, NetworkSettings, PacketOutcome, Pause, Scene, Simulation,
-    Start, Totals, Transport, Trigger, TriggerKind, Trimming, Watchdog, round_trip,
+    Start, Totals, Transport, Trigger, TriggerKind, Trimming, Watchdog, longest_round_trip, round_trip,
 };
 use eastwest_engine::routing::Forwarding;
 use eastwest_engine::{PS_PER_S, Picoseconds};
@@ -325,6 +325,12 @@ impl PacketNetwork {
             longest = longest.max(time);
         }
         Ok(longest as f64 / PS_PER_S)
+    }
+
+    /// Longest round trip between hosts (nodes) on the empty network, seconds: a packet of `there` bytes and one of `back`.
+    fn longest_round_trip_s(&self, hosts: PyReadonlyArray1<'_, u32>, there: u32, back: u32) -> PyResult<f64> {
+        let time = longest_round_trip(&self.graph, &self.forwarding, hosts.as_slice()?, there, back);
+        Ok(time.map_err(to_python)? as f64 / PS_PER_S)
     }
 
     /// Runs flows until all have ended or `until_s` has come, and records what leaves by some links. Returns arrays by

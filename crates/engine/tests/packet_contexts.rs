@@ -120,8 +120,9 @@ fn a_second_round_of_an_incast_begins_with_what_the_first_has_learnt() {
 
 #[test]
 fn what_was_learnt_is_forgotten_after_a_pause() {
-    let [first, soon] = trims_of_two_rounds(true, 200 * US, 100 * US);
-    let [_, late] = trims_of_two_rounds(true, 200 * US, 400 * US);
+    // longer than a round: the sender that ends first is idle until the next one
+    let [first, soon] = trims_of_two_rounds(true, 1000 * US, 100 * US);
+    let [_, late] = trims_of_two_rounds(true, 1000 * US, 2000 * US);
     assert!(soon < first / 4 && late > first / 2, "{first} trims, {soon} soon after, {late} later");
 }
 

@@ -240,7 +240,9 @@ impl RoceReceiver {
             self.complained = Some(expected);
             return Some(self.answer(packet, Kind::Nack));
         }
-        let is_due = self.unacknowledged >= self.settings.ack_every || packet.flags.has(Flags::ACK_NOW);
+        // where packets come in any order, the one that asks for an answer need not be the one that completes the message
+        let is_asked = packet.flags.has(Flags::ACK_NOW) || self.is_done();
+        let is_due = self.unacknowledged >= self.settings.ack_every || is_asked;
         is_due.then(|| self.answer(packet, Kind::Ack))
     }
 }

@@ -90,6 +90,19 @@ fn at_one_percent_of_loss_going_back_collapses_and_selective_repeat_does_not() {
     assert!((selective.end as f64) < 1.2 * ideal, "{} of {ideal}", selective.end);
 }
 
+#[test]
+fn a_message_that_came_in_any_order_ends_without_a_timeout() {
+    let settings = RoceSettings { ack_every: 4, ..roce(Repeat::AnyOrder) };
+    let shuffling = Link { jitter: 5 * US, ..CLEAN };
+    for seed in 0..8 {
+        let (mut sender, mut receiver) =
+            (RoceSender::new(settings, 0, 50 * 4032), RoceReceiver::new(settings, 50 * 4032));
+        let story = run(&mut sender, &mut RoceContext::new(&settings, seed), &mut receiver, shuffling, seed);
+        assert_eq!(story.sent, 50);
+        assert!(story.end < unhindered(50) + 2 * shuffling.jitter, "ended after {} ps", story.end);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

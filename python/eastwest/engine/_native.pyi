@@ -93,6 +93,7 @@ class PacketNetwork:
         there: int,
         back: int,
     ) -> float: ...
+    def longest_round_trip_s(self, hosts: npt.NDArray[np.uint32], there: int, back: int) -> float: ...
     def run(
         self,
         flows: object,

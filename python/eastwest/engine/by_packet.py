@@ -19,7 +19,7 @@ from eastwest.engine.packets import Choice, PacketNetwork, PacketSettings, Repea
 from eastwest.engine.program import native_mix
 from eastwest.fabric import Fabric
 from eastwest.workload import Step
-from eastwest.workload.flows import Flows, flows
+from eastwest.workload.flows import flows
 
 ACK_EVERY = 16_384
 """Bytes after which receivers acknowledge here: those of Ultra Ethernet's. InfiniBand's rules leave it to the receiver;
@@ -90,24 +90,7 @@ def _settings(packets: PacketNetwork, wire: Wire, stated: Stated) -> PacketSetti
     if wire.entropies:
         habits["entropies"] = wire.entropies
     given = tuple((habits | dict(stated)).items())
-    return settings_for(wire.transport, packets, _from_first(packets), wire.choice, framing=framing, stated=given)
-
-
-def _from_first(packets: PacketNetwork) -> Flows:
-    """Flows from the first host to all that it reaches: what the longest round trip is taken from."""
-    return _to([other for other in range(1, len(packets.hosts)) if _reaches(packets, other)])
-
-
-def _reaches(packets: PacketNetwork, other: int) -> bool:
-    try:
-        packets.round_trip_s(_to([other]), 1, 1)
-    except EngineError:
-        return False
-    return True
-
-
-def _to(hosts: Sequence[int]) -> Flows:
-    return flows([0] * len(hosts), hosts, 1)
+    return settings_for(wire.transport, packets, flows([], [], 1), wire.choice, framing=framing, stated=given)
 
 
 def wire_rates(fabric: Fabric) -> Floats:

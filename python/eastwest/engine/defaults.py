@@ -71,6 +71,9 @@ def settings_for(
 
     What is `stated` stands in place of these; framing scales the rest. Where it leaves neither pauses nor room,
     switches have room of one bandwidth-delay product.
+
+    Congestion control scales with the longest round trip of the network, whichever of its hosts the flows join: as
+    operators set it.
     """
     links = network.fabric.links
     from_hosts = np.isin(links["src"].to_numpy(), network.hosts) & (links["cable"].to_numpy() >= 0)
@@ -80,14 +83,14 @@ def settings_for(
     own = FRAMINGS[transport] if framing is None or transport == "dctcp" else framing
     sizes = replace(own, **{key: values.pop(key) for key in ("payload", "header", "control") if key in values})
     full = sizes.payload + sizes.header
-    base_rtt_s = network.round_trip_s(flows, full, sizes.control)
+    trips = (network.round_trip_s(flows, full, sizes.control), network.longest_round_trip_s(full, sizes.control))
     bare = PacketSettings(
         transport,
         sizes.payload,
         sizes.header,
         sizes.control,
         rate,
-        base_rtt_s,
+        max(trips),
         ROCE_TIMEOUT_S,
         choice=choice,
         seed=seed,
@@ -117,7 +120,9 @@ def _product(settings: PacketSettings) -> int:
 
 def _rocev2(bare: PacketSettings) -> PacketSettings:
     full = _full(bare)
-    return replace(bare, pause_above=PAUSE_ABOVE * full, pause_at=PAUSE_AT * full)
+    lossless = replace(bare, pause_above=PAUSE_ABOVE * full, pause_at=PAUSE_AT * full)
+    # where switches spread a flow, a gap is no sign of loss: NICs then place packets in any order
+    return lossless if bare.choice == "hash" else replace(lossless, repeat="any-order")
 
 
 def _sprayed(bare: PacketSettings) -> PacketSettings:

@@ -194,6 +194,13 @@ class PacketNetwork:
         given = self._native_flows(flows)
         return self.native.round_trip_s(given.from_node, given.to_node, there, back)
 
+    def longest_round_trip_s(self, there: int, back: int) -> float:
+        """Longest round trip between any hosts on the empty network: a packet of `there` bytes, and one of `back`.
+
+        Exact for fat trees; from the farthest host that the first reaches in others.
+        """
+        return self.native.longest_round_trip_s(self.hosts, there, back)
+
     def run(
         self,
         flows: Flows,

@@ -25,7 +25,8 @@ _PLACES = [column for column in NODES if column not in ("node", "name", "kind", 
 class Cabling:
     """Cables between two tiers: the nodes at both ends (lower first), one rate and latency for all.
 
-    `latency_s` is that of the link and of the node that it enters, the same both ways.
+    `latency_s` is that of the link and of the node that it enters; `back_s` that of the other way, from `b` to `a`,
+    where it differs.
     """
 
     tiers: str
@@ -33,6 +34,7 @@ class Cabling:
     b: Numbers
     rate_bps: float
     latency_s: float
+    back_s: float | None = None
 
 
 def bare(
@@ -50,7 +52,8 @@ def bare(
     b = np.concatenate([cables.b for cables in cabling])
     sizes = [len(cables.a) for cables in cabling]
     rate_bps = np.repeat([cables.rate_bps for cables in cabling], sizes)
-    latency_s = np.repeat([cables.latency_s for cables in cabling], sizes)
+    forth_s = np.repeat([cables.latency_s for cables in cabling], sizes)
+    back_s = np.repeat([cables.latency_s if cables.back_s is None else cables.back_s for cables in cabling], sizes)
     pairs = pl.Series([cables.tiers for cables in cabling]).gather(np.repeat(np.arange(len(sizes)), sizes))
     ends = np.concatenate([a, b])  # the port numbers: all lower ends, then all upper ones
     count = len(a)
@@ -76,7 +79,7 @@ def bare(
             "tier": pl.concat([forth, back]).gather(both_ways(cable, cable + count)),
             "rate_bps": np.repeat(rate_bps, 2),
             "efficiency": np.ones(2 * count),
-            "latency_s": np.repeat(latency_s, 2),
+            "latency_s": both_ways(forth_s, back_s),
         }
     )
     return Fabric(

@@ -39,10 +39,10 @@ impl<T: Transport> Simulation<'_, T> {
     /// Schedules all changes.
     pub(super) fn expect_changes(&mut self) {
         for (index, change) in self.changes.iter().enumerate() {
-            self.wheel.add(change.at, Event::Change.word(index as u32));
+            self.wheel.add_for_all(change.at, Event::Change.word(index as u32));
             let alters_paths = matches!(change.becomes, Becomes::Down | Becomes::Up);
             if let Some(delay) = change.routes_after.filter(|_| alters_paths) {
-                self.wheel.add(change.at + delay, Event::Routes.word(0));
+                self.wheel.add_for_all(change.at + delay, Event::Routes.word(0));
             }
         }
     }
@@ -94,7 +94,7 @@ impl<T: Transport> Simulation<'_, T> {
         let port = &mut self.ports[index as usize];
         if !port.is_armed {
             port.is_armed = true;
-            self.wheel.add(port.free_at.max(self.now), Event::Free.word(index));
+            self.wheel.send(port.regions[0], port.free_at.max(self.now), Event::Free.word(index));
         }
     }
 

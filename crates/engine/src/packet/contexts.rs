@@ -32,6 +32,8 @@ pub(super) struct Shared<S, R> {
     pub sending: S,
     /// The receiver's.
     pub receiving: R,
+    /// What no other context of the run is called.
+    pub number: u32,
     /// Number that switches hash for packets under it.
     pub pair: u32,
     key: Key,
@@ -49,6 +51,9 @@ type SharedOf<T> =
 pub(super) struct Contexts<T: Transport> {
     sharing: Sharing,
     keeps: Picoseconds,
+    /// Contexts made so far.
+    made: u32,
+    linger: Picoseconds,
     slots: Vec<SharedOf<T>>,
     free: Vec<u32>,
     /// Where contexts are that may be met again.
@@ -59,24 +64,43 @@ pub(super) struct Contexts<T: Transport> {
 
 impl<T: Transport> Contexts<T> {
     /// None yet. Where they are not shared, each flow has its own; one that is idle for longer than `keeps` is forgotten.
-    pub fn new(are_shared: bool, keeps: Picoseconds) -> Self {
+    /// Hosts' times may lie as far apart as `linger`.
+    pub fn new(are_shared: bool, keeps: Picoseconds, linger: Picoseconds) -> Self {
         let sharing = if are_shared { T::SHARES } else { Sharing::Flow };
-        Self { sharing, keeps, slots: vec![], free: vec![], places: HashMap::new(), idle: VecDeque::new() }
+        Self {
+            sharing,
+            keeps,
+            made: 0,
+            linger,
+            slots: vec![],
+            free: vec![],
+            places: HashMap::new(),
+            idle: VecDeque::new(),
+        }
     }
 
-    /// Takes in a flow; gives the place of its context, and whether it
-    /// begins anew.
-    pub fn enter(&mut self, transport: &T, route: &Route, seed: u64, now: Picoseconds) -> (u32, bool) {
+    /// Takes in a flow; gives the place of its context.
+    pub fn enter(&mut self, transport: &T, route: &Route, seed: u64, now: Picoseconds) -> u32 {
         let (key, pair) = (self.key(route), route.pair);
         if self.sharing != Sharing::Flow {
             self.forget(now);
-            if let Some(&place) = self.places.get(&key) {
+            if let Some(&place) = self.places.get(&key).filter(|&&place| self.is_kept(place, now)) {
                 self.slots[place as usize].flows += 1;
-                return (place, false);
+                return place;
             }
         }
+        self.made += 1;
         let (sending, receiving) = transport.context(seed ^ u64::from(pair) << 32);
-        let fresh = Shared { sending, receiving, pair, key, flows: 1, idle_since: 0, refused: VecDeque::new() };
+        let fresh = Shared {
+            sending,
+            receiving,
+            pair,
+            number: self.made,
+            key,
+            flows: 1,
+            idle_since: 0,
+            refused: VecDeque::new(),
+        };
         let place = match self.free.pop() {
             Some(place) => {
                 self.slots[place as usize] = fresh;
@@ -90,7 +114,13 @@ impl<T: Transport> Contexts<T> {
         if self.sharing != Sharing::Flow {
             self.places.insert(key, place);
         }
-        (place, true)
+        place
+    }
+
+    /// Whether a context is in use, or not idle for too long.
+    fn is_kept(&self, place: u32, now: Picoseconds) -> bool {
+        let slot = &self.slots[place as usize];
+        slot.flows > 0 || now.saturating_sub(slot.idle_since) <= self.keeps
     }
 
     /// The context of a flow that has ended, where there is one that flows share.
@@ -102,11 +132,10 @@ impl<T: Transport> Contexts<T> {
         (route.hosts, if self.sharing == Sharing::Peer { route.class.into() } else { route.pair })
     }
 
-    /// Lets go of a flow's context: it has ended. Gives whether the context has, too.
-    pub fn leave(&mut self, place: u32, now: Picoseconds) -> bool {
+    /// A flow's sender has ended.
+    pub fn leave(&mut self, place: u32, now: Picoseconds) {
         if self.sharing == Sharing::Flow {
-            self.free.push(place);
-            return true;
+            return;
         }
         let slot = &mut self.slots[place as usize];
         slot.flows -= 1;
@@ -116,7 +145,15 @@ impl<T: Transport> Contexts<T> {
                 self.idle.push_back((now, place));
             }
         }
-        false
+    }
+
+    /// A flow's receiver has ended too. Gives whether its context has.
+    pub fn end(&mut self, place: u32) -> bool {
+        let was_its_own = self.sharing == Sharing::Flow;
+        if was_its_own {
+            self.free.push(place);
+        }
+        was_its_own
     }
 
     /// A flow found no room in its context: it is to be asked again in its turn.
@@ -134,10 +171,10 @@ impl<T: Transport> Contexts<T> {
         self.slots[place as usize].refused.pop_front()
     }
 
-    /// Forgets contexts that have been idle for too long.
+    /// Forgets contexts that have been idle for too long wherever the time may be.
     fn forget(&mut self, now: Picoseconds) {
         while let Some(&(since, place)) = self.idle.front() {
-            if now - since <= self.keeps {
+            if now.saturating_sub(since) <= self.keeps.saturating_add(self.linger) {
                 return;
             }
             self.idle.pop_front();

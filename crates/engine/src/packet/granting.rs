@@ -28,7 +28,7 @@ impl<T: Transport> Simulation<'_, T> {
         let route = &self.routes[packet.flow as usize];
         let host = route.hosts[1];
         let granter = &mut self.granters[host as usize];
-        let answer = granter.credits.on_packet(route.context, packet);
+        let answer = granter.credits.on_packet(self.contexts[route.context].number, packet);
         let is_armed = granter.is_armed;
         if let Some(credit) = answer {
             self.answer(host, credit);
@@ -55,10 +55,10 @@ impl<T: Transport> Simulation<'_, T> {
         }
     }
 
-    /// A context begins anew, or its last flow has ended: so does what its receiver has granted it.
+    /// A context has ended at its receiver.
     pub(super) fn forget_source(&mut self, host: u32, context: u32) {
         if let Some(granter) = self.granters.get_mut(host as usize) {
-            granter.credits.forget(context);
+            granter.credits.forget(self.contexts[context].number);
         }
     }
 

@@ -7,7 +7,7 @@ use eastwest_transport::{Flags, Kind, Packet, Receiver, Sender, Transmit};
 use super::classes::{Held, NO_WAY_IN};
 use super::live::News;
 use super::port::Waiting;
-use super::run::{Event, Simulation};
+use super::run::{Event, Route, Simulation};
 use super::transport::Transport;
 use super::triggers::Start;
 use crate::Picoseconds;
@@ -23,16 +23,12 @@ impl<T: Transport> Simulation<'_, T> {
         let given = self.flows[flow as usize];
         let route = &mut self.routes[flow as usize];
         let seed = self.settings.seed;
-        let (context, is_fresh) = self.contexts.enter(self.transport, route, seed, self.now);
-        (route.context, route.pair) = (context, self.contexts[context].pair);
-        let receiver = route.hosts[1];
+        route.context = self.contexts.enter(self.transport, route, seed, self.now);
+        route.pair = self.contexts[route.context].pair;
         self.senders[flow as usize] = Some(Box::new(self.transport.sender(flow, given.bytes)));
         self.receivers[flow as usize] = Some(Box::new(self.transport.receiver(given.bytes)));
-        if is_fresh {
-            self.forget_source(receiver, context);
-        }
         self.fates[flow as usize].start = Some(self.now);
-        self.progress = self.now;
+        self.progress = self.progress.max(self.now);
         if matches!(given.start, Start::At(_)) {
             self.to_start -= 1;
         }
@@ -224,7 +220,7 @@ impl<T: Transport> Simulation<'_, T> {
             let context = &mut self.contexts[self.routes[flow].context].receiving;
             let answers = receiver.on_packet(context, self.now, packet);
             if receiver.received() > before {
-                self.progress = self.now;
+                self.progress = self.progress.max(self.now);
                 if receiver.is_done() {
                     self.fates[flow].received = Some(self.now);
                     self.pull(self.flows[flow].when_received);
@@ -252,17 +248,26 @@ impl<T: Transport> Simulation<'_, T> {
             self.totals.retransmits += sender.retransmits();
             self.fates[flow].end = Some(self.now);
             self.left -= 1;
-            (self.senders[flow], self.receivers[flow]) = (None, None);
+            self.senders[flow] = None;
+            let region = self.region_of(self.routes[flow].hosts[1]);
+            self.wheel.send(region, self.now + self.linger, Event::Forget.word(packet.flow));
             self.wake_refused(context);
-            if self.contexts.leave(context, self.now) {
-                self.forget_source(self.routes[flow].hosts[1], context);
-            }
+            self.contexts.leave(context, self.now);
             self.pull(self.flows[flow].when_sent);
             return;
         }
         self.arm(packet.flow);
         self.wake_refused(context); // whoever waited before this flow has its turn before it
         self.wake(packet.flow);
+    }
+
+    /// A flow's sender ended so long ago that no region can be before that time: its receiver ends too.
+    pub(super) fn forget(&mut self, flow: u32) {
+        let Route { hosts, context, .. } = self.routes[flow as usize];
+        self.receivers[flow as usize] = None;
+        if self.contexts.end(context) {
+            self.forget_source(hosts[1], context);
+        }
     }
 
     /// Starts what a trigger starts, now.

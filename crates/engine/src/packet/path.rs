@@ -20,6 +20,34 @@ pub fn round_trip(
     Ok(one_way(graph, forwarding, from, to, there)? + one_way(graph, forwarding, to, from, back)?)
 }
 
+/// Longest such time between hosts: from the first of them to the farthest, and from there to the farthest again, which is
+/// the longest of all where the network is a fat tree. Pairs that no path joins are passed over.
+///
+/// # Errors
+/// [`Error::Graph`] where a host is no NIC or has no switch.
+pub fn longest_round_trip(
+    graph: &Graph,
+    forwarding: &Forwarding,
+    hosts: &[u32],
+    there: u32,
+    back: u32,
+) -> Result<Picoseconds> {
+    let farthest = |from: u32| {
+        let mut found = (0, from);
+        for &to in hosts.iter().filter(|&&to| to != from) {
+            match round_trip(graph, forwarding, from, to, there, back) {
+                Ok(time) => found = found.max((time, to)),
+                Err(Error::Unreachable { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    };
+    let Some(&first) = hosts.first() else { return Ok(0) };
+    let (time, other) = farthest(first)?;
+    Ok(time.max(farthest(other)?.0))
+}
+
 fn one_way(graph: &Graph, forwarding: &Forwarding, from: u32, to: u32, bytes: u32) -> Result<Picoseconds> {
     let plug = |node: u32| {
         let first = forwarding.plugs(graph, node)?.first().copied();

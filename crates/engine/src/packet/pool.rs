@@ -23,6 +23,11 @@ impl Pool {
         self.packets.len() as Place - 1
     }
 
+    /// Whether no packet is under way.
+    pub fn is_empty(&self) -> bool {
+        self.free.len() == self.packets.len()
+    }
+
     /// Gives a packet up.
     pub fn take(&mut self, place: Place) -> Packet {
         self.free.push(place);

@@ -63,6 +63,8 @@ pub(super) struct Port {
     pub data_bytes: u32,
     /// Bytes of answers and headers that wait.
     pub urgent_bytes: u32,
+    /// The regions in which it begins and ends.
+    pub regions: [u16; 2],
     /// What goes ahead of data.
     pub urgent: VecDeque<Waiting>,
     /// Where nothing is dropped: the way in of each packet of `data`.
@@ -93,6 +95,7 @@ impl Port {
             held: 0,
             data_bytes: 0,
             urgent_bytes: 0,
+            regions: [0, 0],
             data: VecDeque::new(),
             urgent: VecDeque::new(),
             came_by: VecDeque::new(),

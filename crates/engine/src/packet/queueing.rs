@@ -4,9 +4,10 @@
 
 use std::collections::VecDeque;
 
-use eastwest_transport::{Flags, Kind, Packet};
+use eastwest_transport::{Flags, Kind, Packet, Random};
 
 use super::classes::{Admission, AtPort, ClassOutcome, Classes, Held, NO_WAY_IN, Table, name, port_and_class};
+use super::draws::Purpose;
 use super::pool::Place;
 use super::port::{End, Port, Waiting};
 use super::run::{Event, Simulation};
@@ -56,7 +57,7 @@ impl Table {
     /// Ends the pause of a class at a port; gives for how long it was paused.
     fn end_pause(&mut self, port: u32, class: usize, now: Picoseconds) -> Picoseconds {
         self.ports[port as usize].paused &= !only(class);
-        let paused = now - self.paused_since.remove(&name(port, class)).unwrap_or(now);
+        let paused = now.saturating_sub(self.paused_since.remove(&name(port, class)).unwrap_or(now));
         self.outcome.totals[class].paused += paused;
         self.outcome.paused[port as usize * self.classes.len() + class] += paused;
         paused
@@ -122,7 +123,10 @@ impl<T: Transport> Simulation<'_, T> {
                 self.signal(way_in, Event::Pause.word(name(way_in, class)));
                 self.totals.pauses += 1;
             }
-            Admission::Overflow(trimming) => self.overflow_by_class(switch, index, class, place, trimming),
+            Admission::Overflow(trimming) => {
+                let random = self.draws.at(Purpose::Trim, way_in, self.now);
+                self.overflow_by_class(switch, index, class, place, trimming, random);
+            }
             Admission::NoHeadroom(pauses) => {
                 table.outcome.totals[class].headroom_drops += u64::from(waiting.is_whole);
                 self.lose(place);
@@ -165,14 +169,22 @@ impl<T: Transport> Simulation<'_, T> {
     }
 
     /// Finds no room for a packet of a lossy class: it, or one of its size that came last, loses its payload, or all.
-    fn overflow_by_class(&mut self, switch: u32, index: u32, class: usize, place: Place, trimming: Trimming) {
+    fn overflow_by_class(
+        &mut self,
+        switch: u32,
+        index: u32,
+        class: usize,
+        place: Place,
+        trimming: Trimming,
+        mut random: Random,
+    ) {
         let is_whole = Waiting::of(place, &self.pool[place]).is_whole;
         let (Trimming::To { bytes }, Some(table), true) = (trimming, self.classes.as_mut(), is_whole) else {
             self.lose(place);
             return;
         };
         let mut cut = place;
-        if self.random.chance(1, 2) {
+        if random.chance(1, 2) {
             let last = table.ports[index as usize].queues[class].held.back_mut();
             if let Some(last) = last.filter(|last| last.waiting.is_whole && last.waiting.size == self.pool[place].size)
             {
@@ -212,7 +224,7 @@ impl<T: Transport> Simulation<'_, T> {
         let at = &mut table.ports[index as usize];
         at.turns.charge(class, size);
         let (bytes, marking) = (at.queues[class].bytes, table.classes[class].marking.filter(|_| is_whole));
-        if marking.is_some_and(|marking| self.mark(place, bytes, marking)) {
+        if marking.is_some_and(|marking| self.mark(index, place, bytes, marking)) {
             self.classes.as_mut()?.outcome.totals[class].marks += 1;
         }
         self.release_by_class(index, class, held);

@@ -11,28 +11,20 @@ use super::changes::Change;
 use super::choice::Choice;
 use super::classes::Table;
 use super::contexts::Contexts;
+use super::draws::{Draws, Purpose};
 use super::granting::Granter;
 use super::live::News;
 use super::outcome::{FlowOutcome, PacketOutcome, Totals};
 use super::pool::{Place, Pool};
 use super::port::{End, Port, Waiting};
+use super::regions::{Onward, PORTS, Wheels};
 use super::settings::NetworkSettings;
 use super::steering::Steering;
 use super::transport::Transport;
 use super::triggers::{Flow, Start, Trigger, Triggers};
-use super::wheel::Wheel;
 use crate::graph::Graph;
 use crate::routing::{Forwarding, Plug};
 use crate::{Error, Picoseconds, Result};
-
-/// Bytes of a full packet, in about.
-const FULL: u16 = 4096;
-
-/// Latency from which on a cable is long, and its arrivals may wait in the heap.
-const FAR: Picoseconds = 10_000_000;
-
-/// Packets of a bucket whose way on is looked up ahead.
-const AT_ONCE: usize = 32;
 
 /// Number of a host that no flow begins or ends at.
 const NO_FLOWS: u32 = u32::MAX;
@@ -56,6 +48,7 @@ pub(super) enum Event {
     Change = 6,
     Routes = 7,
     Watchdog = 8,
+    Forget = 9,
     Grant = 12,
 }
 
@@ -77,8 +70,9 @@ impl Event {
             5 => Self::Deadline,
             6 => Self::Change,
             7 => Self::Routes,
+            8 => Self::Watchdog,
             12 => Self::Grant,
-            _ => Self::Watchdog,
+            _ => Self::Forget,
         };
         (event, word & ((1 << NAME_BITS) - 1))
     }
@@ -172,9 +166,15 @@ pub struct Simulation<'a, T: Transport> {
     pub(super) to_start: usize,
     /// When something new last came to a receiver, or a flow started.
     pub(super) progress: Picoseconds,
-    pub(super) wheel: Wheel,
+    pub(super) wheel: Wheels,
+    /// Ports of a region, in about.
+    region: usize,
     pub(super) now: Picoseconds,
-    pub(super) random: Random,
+    /// The latest time of an event, as regions take turns.
+    latest: Picoseconds,
+    /// How long after its sender a receiver ends: the longest latency of a cable, so that no region hears of it too late.
+    pub(super) linger: Picoseconds,
+    pub(super) draws: Draws,
     pub(super) totals: Totals,
     pub(super) events: u64,
     /// What leaves by chosen links, where that is wanted.
@@ -248,7 +248,8 @@ impl<'a, T: Transport> Simulation<'a, T> {
                 port
             })
             .collect();
-        let (apart, horizon) = spans(&ports);
+        let wheel = Wheels::whole(&ports);
+        let linger = ports.iter().map(Port::latency).max().unwrap_or(0);
         let attachments = (0..forwarding.switches() as u32).map(|switch| forwarding.attachment(switch));
         let mut simulation = Self {
             transport,
@@ -270,7 +271,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
             receivers: flows.iter().map(|_| None).collect(),
             granters: Granter::each(transport.credits(), hosts.len()),
             hosts,
-            contexts: Contexts::new(settings.shares_contexts, transport.keeps()),
+            contexts: Contexts::new(settings.shares_contexts, transport.keeps(), linger),
             fates: vec![FlowOutcome::default(); flows.len()],
             timers: vec![Picoseconds::MAX; flows.len()],
             paused_since: HashMap::new(),
@@ -283,9 +284,12 @@ impl<'a, T: Transport> Simulation<'a, T> {
             host_of,
             to_start: 0,
             progress: 0,
-            wheel: Wheel::new(apart, horizon),
+            wheel,
+            region: PORTS,
             now: 0,
-            random: Random::new(settings.seed),
+            latest: 0,
+            linger,
+            draws: Draws::new(settings.seed),
             totals: Totals::default(),
             events: 0,
             capture: None,
@@ -295,15 +299,23 @@ impl<'a, T: Transport> Simulation<'a, T> {
         Ok(simulation)
     }
 
+    /// Works on regions of about so many ports in turn: results are the same, whatever their number.
+    pub fn with_regions_of(mut self, ports: usize) -> Self {
+        self.region = ports;
+        self
+    }
+
     /// Runs until every flow has ended, nothing more can happen, or a time.
     ///
     /// # Errors
     /// [`Error::Interrupted`] once `stop` is set; [`Error::Internal`] where packets do not add up.
     pub fn run(mut self, until: Picoseconds, stop: &AtomicBool) -> Result<PacketOutcome> {
+        self.part();
         for (flow, given) in self.flows.iter().enumerate() {
             if let Start::At(time) = given.start {
                 self.to_start += 1;
-                self.wheel.add(time, Event::Start.word(flow as u32));
+                let region = self.region_of(self.routes[flow].hosts[0]);
+                self.wheel.send(region, time, Event::Start.word(flow as u32));
             }
         }
         self.expect_changes();
@@ -311,23 +323,42 @@ impl<'a, T: Transport> Simulation<'a, T> {
         self.finish()
     }
 
+    /// Parts the network into regions, unless what happens in one may be heard of in another at once.
+    fn part(&mut self) {
+        let acts_at_once = |flow: &Flow| flow.when_sent.is_some() || flow.when_received.is_some();
+        let tells_at_once = matches!(self.settings.choice, Choice::LeastCongested { .. });
+        if self.capture.is_none() && !tells_at_once && !self.flows.iter().any(acts_at_once) {
+            self.wheel = Wheels::parted(&mut self.ports, self.switch_seeds.len(), self.hosts.len(), self.region);
+        }
+    }
+
+    /// The region of a host.
+    pub(super) fn region_of(&self, host: u32) -> u16 {
+        self.ports[self.hosts[host as usize].ups[0] as usize].regions[0]
+    }
+
     /// Handles events until a time, until no flow is left, or until there is something to tell.
     ///
     /// # Errors
     /// [`Error::Interrupted`] once `stop` is set.
     pub(super) fn handle(&mut self, until: Picoseconds, stop: &AtomicBool) -> Result<Halt> {
+        self.wheel.close(until);
         loop {
-            let Some(&(time, word)) = self.wheel.current().last() else {
-                if !self.wheel.turn() {
-                    return Ok(Halt::Quiet);
-                }
-                self.fetch();
-                continue;
-            };
-            if self.left == 0 || time > until || !self.news.is_empty() {
+            if (self.left == 0 && self.pool.is_empty()) || !self.news.is_empty() {
                 return Ok(Halt::Due);
             }
-            self.wheel.next();
+            let (time, word) = match self.wheel.next() {
+                Some(event) => event,
+                None => {
+                    self.latest = self.latest.max(self.now);
+                    match self.wheel.onward(until) {
+                        Onward::Region => continue,
+                        Onward::All(time, word) => (time, word),
+                        Onward::Later => return Ok(Halt::Due),
+                        Onward::Nothing => return Ok(Halt::Quiet),
+                    }
+                }
+            };
             self.now = time;
             self.events += 1;
             if self.events % LISTEN_EVERY == 0 && stop.load(Ordering::Relaxed) {
@@ -344,6 +375,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
                 (Event::Change, index) => self.change(index),
                 (Event::Routes, _) => self.reroute(),
                 (Event::Watchdog, port) => self.watch(port),
+                (Event::Forget, flow) => self.forget(flow),
                 (Event::Grant, host) => self.grant(host),
             }
         }
@@ -358,19 +390,26 @@ impl<'a, T: Transport> Simulation<'a, T> {
         for sender in self.senders.iter().flatten() {
             self.totals.retransmits += sender.retransmits();
         }
+        let end = self.end();
         // Ports that nobody let go.
-        self.totals.paused += self.paused_since.values().map(|&since| self.now - since).sum::<Picoseconds>();
-        let (classes, paused) = self.classes.as_mut().map(|table| table.close(self.now)).unwrap_or_default();
+        self.totals.paused += self.paused_since.values().map(|&since| end.saturating_sub(since)).sum::<Picoseconds>();
+        let (classes, paused) = self.classes.as_mut().map(|table| table.close(end)).unwrap_or_default();
         self.totals.paused += paused;
         self.close()?;
         let capture = self.capture.map(|capture| *capture);
         let (flows, totals) = (self.fates, self.totals);
-        Ok(PacketOutcome { flows, totals, end: self.now, events: self.events, capture, classes })
+        Ok(PacketOutcome { flows, totals, end, events: self.events, capture, classes })
+    }
+
+    /// When the last flow ended; where some have not, the time of the last event.
+    fn end(&self) -> Picoseconds {
+        let ended = self.fates.iter().map(|fate| fate.end).max().flatten().filter(|_| self.left == 0);
+        ended.unwrap_or(self.latest.max(self.now))
     }
 
     /// Whether nothing new has come anywhere for too long.
     fn is_stuck(&self) -> bool {
-        self.to_start == 0 && self.now - self.progress > self.settings.patience
+        self.to_start == 0 && self.now.saturating_sub(self.progress) > self.settings.patience
     }
 
     /// A packet is gone.
@@ -406,33 +445,6 @@ impl<'a, T: Transport> Simulation<'a, T> {
         )))
     }
 
-    /// Reads what the events of a bucket will need: these reads wait for memory together, those in the events one by one.
-    fn fetch(&self) {
-        let mut read = 0;
-        let mut onward = [0; AT_ONCE];
-        let mut count = 0;
-        for &(_, word) in self.wheel.current() {
-            match Event::of(word) {
-                (Event::Arrive, index) => {
-                    let port = &self.ports[index as usize];
-                    if let (End::Switch(switch), Some(&(_, place))) = (port.to, port.flying.front()) {
-                        if self.settings.choice == Choice::Hash && count < AT_ONCE {
-                            onward[count] = self.hashed(switch, place).unwrap_or(index);
-                            count += 1;
-                        }
-                    }
-                }
-                (Event::Free, index) => read += self.ports[index as usize].free_at,
-                _ => {}
-            }
-        }
-        for &index in &onward[..count] {
-            let port = &self.ports[index as usize];
-            read += port.free_at + u64::from(port.data.back().map_or(0, |waiting| waiting.size));
-        }
-        std::hint::black_box(read);
-    }
-
     /// The packet at the head of a cable comes in.
     fn arrive(&mut self, index: u32) {
         let port = &mut self.ports[index as usize];
@@ -441,7 +453,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
             self.wheel.add(next, Event::Arrive.word(index));
         }
         let (to, loss) = (port.to, u64::from(port.loss));
-        if port.is_down || (loss > 0 && self.random.chance(loss, LOSS_WHOLE)) {
+        if port.is_down || (loss > 0 && self.draws.at(Purpose::Loss, index, self.now).chance(loss, LOSS_WHOLE)) {
             self.lose(place);
             return;
         }
@@ -450,7 +462,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
                 let packet = self.pool.take(place);
                 self.receive(&packet);
             }
-            End::Switch(switch) => match self.choose(switch, place) {
+            End::Switch(switch) => match self.choose(index, switch, place) {
                 Some(out) => self.enqueue(index, out, place),
                 None => self.lose(place),
             },
@@ -475,8 +487,9 @@ impl<'a, T: Transport> Simulation<'a, T> {
         if self.is_open {
             self.sent[index as usize] += u64::from(bytes);
         }
-        if let Some(arrival) = self.ports[index as usize].transmit(self.now, place, bytes) {
-            self.wheel.add(arrival, Event::Arrive.word(index));
+        let port = &mut self.ports[index as usize];
+        if let Some(arrival) = port.transmit(self.now, place, bytes) {
+            self.wheel.send(port.regions[1], arrival, Event::Arrive.word(index));
         }
     }
 }
@@ -527,11 +540,4 @@ impl<'a> Plugging<'a> {
 pub(super) fn are_joined(forwarding: &Forwarding, plugs: &[Plug], planes: usize, hosts: [u32; 2]) -> bool {
     let [from, to] = hosts.map(|host| &plugs[host as usize * planes..][..planes]);
     from.iter().zip(to).any(|(from, to)| forwarding.joins(from.attachment, to.attachment))
-}
-
-/// Time between events, so that a few fall into each bucket of the wheel; and within what time most are due.
-fn spans(ports: &[Port]) -> (Picoseconds, Picoseconds) {
-    let longest = ports.iter().map(|port| port.time_of(FULL)).max().unwrap_or(1);
-    let latency = ports.iter().map(Port::latency).max().unwrap_or(0);
-    (longest * 4 / ports.len().max(1) as u64, longest + latency.min(FAR))
 }

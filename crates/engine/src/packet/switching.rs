@@ -3,6 +3,7 @@
 use eastwest_transport::{Flags, Packet};
 
 use super::choice::{Choice, hashed, shorter_of_two, shortest};
+use super::draws::Purpose;
 use super::pool::Place;
 use super::port::{End, Waiting};
 use super::run::{Event, Route, Simulation};
@@ -21,34 +22,24 @@ enum Onward<'a> {
 }
 
 impl<T: Transport> Simulation<'_, T> {
-    /// The port by which a switch sends a packet on; none where nothing leads to its receiver.
-    pub(super) fn choose(&mut self, switch: u32, place: Place) -> Option<u32> {
-        let mut random = self.random;
+    /// The port by which a switch sends on a packet that came by one; none where nothing leads to its receiver.
+    pub(super) fn choose(&mut self, way_in: u32, switch: u32, place: Place) -> Option<u32> {
         let packet = &self.pool[place];
         let route = &self.routes[packet.flow as usize];
-        let chosen = match self.onward(switch, route, packet) {
+        let ports = match self.onward(switch, route, packet) {
             Onward::Here(down) => return Some(down),
             Onward::Away([]) => return None,
-            Onward::Away(ports) => match self.settings.choice {
-                Choice::Hash => return Some(hashed(ports, route.pair, packet, self.switch_seeds[switch as usize])),
-                Choice::Random => ports[random.below(ports.len() as u32) as usize],
-                Choice::ShortestQueue => shortest(ports, &mut random, &self.ports),
-                Choice::ShorterOfTwo => shorter_of_two(ports, &mut random, &self.ports),
-                _ => return self.steer(switch, place),
-            },
+            Onward::Away(ports) => ports,
         };
-        self.random = random;
-        Some(chosen)
-    }
-
-    /// The port by which a switch would send a packet on by its hash.
-    pub(super) fn hashed(&self, switch: u32, place: Place) -> Option<u32> {
-        let packet = &self.pool[place];
-        let route = &self.routes[packet.flow as usize];
-        match self.onward(switch, route, packet) {
-            Onward::Here(down) => Some(down),
-            Onward::Away([]) => None,
-            Onward::Away(ports) => Some(hashed(ports, route.pair, packet, self.switch_seeds[switch as usize])),
+        if self.settings.choice == Choice::Hash {
+            return Some(hashed(ports, route.pair, packet, self.switch_seeds[switch as usize]));
+        }
+        let mut random = self.draws.at(Purpose::Path, way_in, self.now);
+        match self.settings.choice {
+            Choice::Random => Some(ports[random.below(ports.len() as u32) as usize]),
+            Choice::ShortestQueue => Some(shortest(ports, &mut random, &self.ports)),
+            Choice::ShorterOfTwo => Some(shorter_of_two(ports, &mut random, &self.ports)),
+            _ => self.steer(switch, place, &mut random),
         }
     }
 
@@ -99,7 +90,7 @@ impl<T: Transport> Simulation<'_, T> {
                 } else if port.data_bytes + size <= room {
                     port.push(waiting);
                 } else {
-                    self.overflow(index, place, room, trimming);
+                    self.overflow(way_in, index, place, room, trimming);
                 }
             }
         }
@@ -130,14 +121,14 @@ impl<T: Transport> Simulation<'_, T> {
     }
 
     /// Finds no room for a packet: it or the one that came last loses its payload, or all.
-    fn overflow(&mut self, index: u32, place: Place, room: u32, trimming: Trimming) {
+    fn overflow(&mut self, way_in: u32, index: u32, place: Place, room: u32, trimming: Trimming) {
         let Trimming::To { bytes } = trimming else {
             self.lose(place);
             return;
         };
         let port = &mut self.ports[index as usize];
         let mut cut = place;
-        if self.random.chance(1, 2) {
+        if self.draws.at(Purpose::Trim, way_in, self.now).chance(1, 2) {
             if let Some(last) = port.data.pop_back() {
                 cut = last.place;
                 port.data_bytes -= u32::from(last.size);
@@ -168,7 +159,7 @@ impl<T: Transport> Simulation<'_, T> {
         let Some(Waiting { place, size, is_whole }) = port.next() else { return };
         if let Some(marking) = self.settings.marking.filter(|_| is_whole) {
             let waiting = port.data_bytes;
-            self.mark(place, waiting, marking);
+            self.mark(index, place, waiting, marking);
         }
         self.release(index, size);
         self.transmit(index, place, size);
@@ -179,12 +170,13 @@ impl<T: Transport> Simulation<'_, T> {
         }
     }
 
-    /// Marks a packet as the bytes that wait behind it demand; whether it did.
+    /// Marks a packet that leaves by a port as the bytes that wait behind it demand; whether it did.
     #[inline]
-    pub(super) fn mark(&mut self, place: Place, waiting: u32, marking: Marking) -> bool {
+    pub(super) fn mark(&mut self, index: u32, place: Place, waiting: u32, marking: Marking) -> bool {
         let (over, span) = (waiting.saturating_sub(marking.from), u64::from(marking.to - marking.from));
         let part = u64::from(over) * u64::from(marking.most);
-        let marks = waiting > marking.to || (over > 0 && self.random.chance(part, span * 1000));
+        let mut random = self.draws.at(Purpose::Mark, index, self.now);
+        let marks = waiting > marking.to || (over > 0 && random.chance(part, span * 1000));
         if marks {
             let packet = &mut self.pool[place];
             packet.flags = packet.flags.with(Flags::CE);
@@ -209,7 +201,7 @@ impl<T: Transport> Simulation<'_, T> {
     pub(super) fn signal(&mut self, ingress: u32, word: u32) {
         let port = &self.ports[ingress as usize];
         let when = self.now + port.time_of(PAUSE_BYTES) + port.latency();
-        self.wheel.add(when, word);
+        self.wheel.send(port.regions[0], when, word);
     }
 
     pub(super) fn pause(&mut self, index: u32) {

@@ -1,7 +1,8 @@
 //! The events to come, in a timing wheel: buckets of equal spans of time, sorted when their turn comes.
 //!
-//! Events are handled in order of time, and those of one time in the order in which they were added. What lies beyond the
-//! wheel's horizon waits in a heap.
+//! Events are handled in order of time, and those of one time in an order that time and words give, in whatever order they
+//! were added; it differs from time to time, so that no port is always first. What lies beyond the wheel's horizon waits in
+//! a heap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,6 +21,30 @@ struct Entry {
     next: u32,
 }
 
+/// An event with its time, in the order of handling: the time, and below it the event's word, shuffled.
+type Due = u128;
+
+/// An odd number, and its inverse modulo 2^32: the golden ratio's, as Knuth shuffles words (TAOCP 3, 6.4).
+const SHUFFLE: u32 = 0x9E37_79B1;
+const UNSHUFFLE: u32 = 0x0E8B_2F51;
+
+fn due(time: Picoseconds, event: u32) -> Due {
+    Due::from(time) << 32 | Due::from((event ^ turn(time)).wrapping_mul(SHUFFLE))
+}
+
+fn time_of(due: Due) -> Picoseconds {
+    (due >> 32) as Picoseconds
+}
+
+fn event_of(due: Due) -> u32 {
+    (due as u32).wrapping_mul(UNSHUFFLE) ^ turn(time_of(due))
+}
+
+/// What changes the order of events from time to time.
+fn turn(time: Picoseconds) -> u32 {
+    (time.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
+}
+
 /// Events by time; an event is a word that the owner gives meaning to.
 #[derive(Debug)]
 pub(super) struct Wheel {
@@ -27,16 +52,15 @@ pub(super) struct Wheel {
     shift: u32,
     /// Bucket at hand, counted from the beginning of time.
     at: u64,
-    /// First entry of each bucket's list, the newest first.
+    /// First entry of each bucket's list.
     heads: Vec<u32>,
     /// Which buckets hold entries.
     occupied: Vec<u64>,
     entries: Vec<Entry>,
     free: u32,
     /// The bucket at hand, latest first.
-    current: Vec<(Picoseconds, u32)>,
-    far: BinaryHeap<Reverse<(Picoseconds, u64, u32)>>,
-    added: u64,
+    current: Vec<Due>,
+    far: BinaryHeap<Reverse<Due>>,
     waiting: usize,
 }
 
@@ -55,7 +79,6 @@ impl Wheel {
             free: NONE,
             current: Vec::new(),
             far: BinaryHeap::new(),
-            added: 0,
             waiting: 0,
         }
     }
@@ -68,24 +91,39 @@ impl Wheel {
     pub fn add(&mut self, time: Picoseconds, event: u32) {
         let bucket = time >> self.shift;
         if bucket <= self.at {
-            let place = self.current.partition_point(|&(other, _)| other > time);
-            self.current.insert(place, (time, event));
+            let due = due(time, event);
+            let place = self.current.partition_point(|&other| other > due);
+            self.current.insert(place, due);
         } else if bucket - self.at < self.buckets() as u64 {
             self.link(bucket, time, event);
         } else {
-            self.added += 1;
-            self.far.push(Reverse((time, self.added, event)));
+            self.far.push(Reverse(due(time, event)));
         }
     }
 
-    /// Takes the next event of the bucket at hand; none where it is empty, and [`Wheel::turn`] is due.
-    pub fn next(&mut self) -> Option<(Picoseconds, u32)> {
-        self.current.pop()
+    /// Takes the next event, if it comes before a time.
+    pub fn next(&mut self, before: Picoseconds) -> Option<(Picoseconds, u32)> {
+        loop {
+            if let Some(&due) = self.current.last() {
+                let time = time_of(due);
+                if time >= before {
+                    return None;
+                }
+                self.current.pop();
+                return Some((time, event_of(due)));
+            }
+            if !self.turn(before) {
+                return None;
+            }
+        }
     }
 
-    /// The bucket at hand, latest event first.
-    pub fn current(&self) -> &[(Picoseconds, u32)] {
-        &self.current
+    /// A time before which no event comes, and after which one soon does; none where there are no events.
+    pub fn soonest(&self) -> Option<Picoseconds> {
+        match self.current.last() {
+            Some(&due) => Some(time_of(due)),
+            None => self.next_bucket().map(|bucket| bucket << self.shift),
+        }
     }
 
     fn link(&mut self, bucket: u64, time: Picoseconds, event: u32) {
@@ -105,33 +143,37 @@ impl Wheel {
         self.waiting += 1;
     }
 
-    /// Moves on to the next bucket with events; false where there is none.
-    pub fn turn(&mut self) -> bool {
-        let far = self.far.peek().map(|Reverse((time, ..))| time >> self.shift);
-        let near = if self.waiting == 0 { None } else { Some(self.next_occupied()) };
-        let Some(next) = near.into_iter().chain(far).min() else { return false };
+    /// Moves on to the next bucket with events; false where none begins before a time.
+    fn turn(&mut self, before: Picoseconds) -> bool {
+        let Some(next) = self.next_bucket().filter(|bucket| bucket << self.shift < before) else { return false };
         self.at = next;
-        while let Some(&Reverse((time, _, event))) = self.far.peek() {
+        while let Some(&Reverse(due)) = self.far.peek() {
+            let time = time_of(due);
             if (time >> self.shift) - self.at >= self.buckets() as u64 {
                 break;
             }
             self.far.pop();
-            self.link(time >> self.shift, time, event);
+            self.link(time >> self.shift, time, event_of(due));
         }
         let slot = next as usize & (self.buckets() - 1);
         let mut index = std::mem::replace(&mut self.heads[slot], NONE);
         self.occupied[slot / 64] &= !(1 << (slot % 64));
         while index != NONE {
             let entry = &mut self.entries[index as usize];
-            self.current.push((entry.time, entry.event));
+            self.current.push(due(entry.time, entry.event));
             let next = std::mem::replace(&mut entry.next, self.free);
             self.free = index;
             index = next;
             self.waiting -= 1;
         }
-        // The list is newest first, and the sort is stable: of one time, the oldest ends up last, where it is taken first.
-        self.current.sort_by_key(|&(time, _)| Reverse(time));
+        self.current.sort_unstable_by_key(|&due| Reverse(due));
         true
+    }
+
+    fn next_bucket(&self) -> Option<u64> {
+        let far = self.far.peek().map(|&Reverse(due)| time_of(due) >> self.shift);
+        let near = (self.waiting > 0).then(|| self.next_occupied());
+        near.into_iter().chain(far).min()
     }
 
     fn next_occupied(&self) -> u64 {

@@ -2,7 +2,7 @@
 
 `Nodes`, `Tiers` and `Podsize`, then a block for each tier: `Downlink_speed_Gbps`, `Radix_Down`, `Radix_Up`,
 `Downlink_Latency_ns`, `Switch_Latency_ns`, `Oversubscribed`, `Bundle`, `Queue_Up`, `Queue_Down`. A switch's latency
-counts where it is entered. Queue sizes are the simulation's matter and are passed over.
+counts where it is entered, from either side. Queue sizes are the simulation's matter and are passed over.
 """
 
 from __future__ import annotations
@@ -107,10 +107,13 @@ def _read(path: Path) -> tuple[dict[str, Line], dict[int, _Tier]]:
     return top, {number: _Tier(line, values) for number, (line, values) in blocks.items()}
 
 
-def _rate_and_latency(tier: _Tier) -> tuple[float, float]:
+def _below(tier: _Tier, lower: _Tier | None = None) -> tuple[float, float, float]:
+    """Rate of the links below a tier and their latencies up and down: into its switches, and into what stands lower."""
     if "speed" not in tier.values:
         raise tier.at.refuse("this tier lacks its Downlink_speed_Gbps")
-    return tier.values["speed"] * 1e9, (tier.values.get("latency", 0.0) + tier.values.get("switch_latency", 0.0)) * NS
+    cable = tier.values.get("latency", 0.0)
+    up, down = (entered.values.get("switch_latency", 0.0) if entered else 0.0 for entered in (tier, lower))
+    return tier.values["speed"] * 1e9, (cable + up) * NS, (cable + down) * NS
 
 
 def _uplinks(tier: _Tier) -> int:
@@ -151,7 +154,7 @@ def _two_tiers(path: Path, hosts: int, tiers: Mapping[int, _Tier]) -> Fabric:
         (("leaf", leaves), ("spine", spines)),
         (
             _hosts(hosts, leaf),
-            Cabling("leaf-spine", hosts + turn // up, hosts + leaves + turn % up // bundle, *_rate_and_latency(spine)),
+            Cabling("leaf-spine", hosts + turn // up, hosts + leaves + turn % up // bundle, *_below(spine, leaf)),
         ),
     )
 
@@ -194,12 +197,12 @@ def _three_tiers(path: Path, hosts: int, pod: int, tiers: Mapping[int, _Tier], t
         (("leaf", leaves), ("spine", spines), ("core", cores)),
         (
             _hosts(hosts, leaf),
-            Cabling("leaf-spine", hosts + leaf_of, first + spine_of, *_rate_and_latency(spine)),
-            Cabling("spine-core", first + lower, first + spines + core_of, *_rate_and_latency(core)),
+            Cabling("leaf-spine", hosts + leaf_of, first + spine_of, *_below(spine, leaf)),
+            Cabling("spine-core", first + lower, first + spines + core_of, *_below(core, spine)),
         ),
     )
 
 
 def _hosts(hosts: int, leaf: _Tier) -> Cabling:
     host = np.arange(hosts)
-    return Cabling("host-leaf", host, hosts + host // leaf.count("down"), *_rate_and_latency(leaf))
+    return Cabling("host-leaf", host, hosts + host // leaf.count("down"), *_below(leaf))

@@ -6,6 +6,8 @@ mod flowlets;
 mod source;
 mod telemetry;
 
+use eastwest_transport::Random;
+
 use super::choice::{self, Choice};
 use super::pool::Place;
 use super::run::Simulation;
@@ -48,7 +50,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
 
     /// The port by which a switch that knows more sends a packet on, of those that lead to its receiver.
     #[inline(never)]
-    pub(super) fn steer(&mut self, switch: u32, place: Place) -> Option<u32> {
+    pub(super) fn steer(&mut self, switch: u32, place: Place, random: &mut Random) -> Option<u32> {
         let packet = &self.pool[place];
         let route = &self.routes[packet.flow as usize];
         let is_forward = usize::from(packet.kind.is_forward());
@@ -67,11 +69,9 @@ impl<'a, T: Transport> Simulation<'a, T> {
             },
             Steering::Flowlets(flowlets) => {
                 let way = (switch, route.pair << 1 | is_forward as u32);
-                flowlets.port(self.now, way, ports, &mut self.random)
+                flowlets.port(self.now, way, ports, random)
             }
-            Steering::Telemetry(telemetry) => {
-                telemetry.port(self.now, to, ports, tables, &self.ports, &mut self.random)
-            }
+            Steering::Telemetry(telemetry) => telemetry.port(self.now, to, ports, tables, &self.ports, random),
             Steering::Plain | Steering::Source(_) => return None,
         })
     }
