@@ -6,6 +6,7 @@ mod capture;
 mod network;
 mod packets;
 mod program;
+mod series;
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};

@@ -2,8 +2,8 @@
 
 use eastwest_engine::graph::Graph;
 use eastwest_engine::packet::{
-    Becomes, Buffers, Change, Choice, Flow, Live, Marking, NetworkSettings, PacketOutcome, Pause, Scene, Simulation,
-    Start, Totals, Transport, Trigger, TriggerKind, Trimming, Watchdog, longest_round_trip, round_trip,
+    Becomes, Buffers, Change, Choice, Flow, Live, Marking, NetworkSettings, PacketOutcome, Pause, Sampling, Scene,
+    Simulation, Start, Totals, Transport, Trigger, TriggerKind, Trimming, Watchdog, longest_round_trip, round_trip,
 };
 use eastwest_engine::routing::Forwarding;
 use eastwest_engine::{PS_PER_S, Picoseconds};
@@ -20,6 +20,7 @@ use pyo3::types::PyDict;
 
 use crate::capture::{Capture, CapturingIn};
 use crate::network::{interruptible, node_kind};
+use crate::series::{self, SamplingIn};
 use crate::{EngineError, to_python};
 
 /// Round trips of the empty network by which packets overtake each other on many paths: a full queue more on one than on
@@ -311,20 +312,19 @@ impl PacketNetwork {
         Ok(Self { graph, forwarding })
     }
 
-    /// Longest round trip of the pairs given on the empty network, seconds: a packet of `there` bytes and one of `back`.
-    fn round_trip_s(
+    /// Round trip of each pair on the empty network, seconds: a packet of `there` bytes and one of `back`.
+    fn round_trips_s<'py>(
         &self,
+        py: Python<'py>,
         from_node: PyReadonlyArray1<'_, u32>,
         to_node: PyReadonlyArray1<'_, u32>,
         there: u32,
         back: u32,
-    ) -> PyResult<f64> {
-        let mut longest = 0;
-        for (&from, &to) in from_node.as_slice()?.iter().zip(to_node.as_slice()?) {
-            let time = round_trip(&self.graph, &self.forwarding, from, to, there, back).map_err(to_python)?;
-            longest = longest.max(time);
-        }
-        Ok(longest as f64 / PS_PER_S)
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let pairs = from_node.as_slice()?.iter().zip(to_node.as_slice()?);
+        let time = |(&from, &to)| round_trip(&self.graph, &self.forwarding, from, to, there, back).map_err(to_python);
+        let times = pairs.map(time).collect::<PyResult<Vec<_>>>()?;
+        Ok(PyArray1::from_iter(py, times.into_iter().map(|time| time as f64 / PS_PER_S)))
     }
 
     /// Longest round trip between hosts (nodes) on the empty network, seconds: a packet of `there` bytes and one of `back`.
@@ -333,8 +333,9 @@ impl PacketNetwork {
         Ok(time.map_err(to_python)? as f64 / PS_PER_S)
     }
 
-    /// Runs flows until all have ended or `until_s` has come, and records what leaves by some links. Returns arrays by
-    /// flow, counts, and the capture where one was wanted.
+    /// Runs flows until all have ended or `until_s` has come, records what leaves by some links, and samples the run.
+    /// Returns arrays by flow, those of ports, counts, and the capture and the series where they were wanted.
+    #[expect(clippy::too_many_arguments, reason = "each is one thing that a run is given")]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -343,6 +344,7 @@ impl PacketNetwork {
         changes: Vec<ChangeIn>,
         until_s: f64,
         capturing: Option<CapturingIn>,
+        sampling: Option<SamplingIn>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (given, triggers, network) = (flows.flows()?, flows.triggers(), settings.network()?);
         let until = if until_s.is_finite() { picoseconds(until_s) } else { Picoseconds::MAX };
@@ -355,6 +357,7 @@ impl PacketNetwork {
             settings: network,
             until,
             capturing,
+            sampling: sampling.map(|sampling| sampling.sampling(settings.payload)),
         };
         let outcome = match settings.transport()? {
             AnyTransport::Uet(transport) => run.with(py, &transport)?,
@@ -370,7 +373,10 @@ impl PacketNetwork {
         out.set_item("start_s", times(|flow| flow.start))?;
         out.set_item("received_s", times(|flow| flow.received))?;
         out.set_item("end_s", times(|flow| flow.end))?;
+        out.set_item("flow_retransmits", PyArray1::from_iter(py, outcome.flows.iter().map(|flow| flow.retransmits)))?;
         counts(&out, &outcome.totals)?;
+        out.set_item("ports", series::ports(py, &outcome.ports)?)?;
+        out.set_item("series", outcome.series.as_ref().map(|found| series::series(py, found)).transpose()?)?;
         out.set_item("events", outcome.events)?;
         out.set_item("simulated_s", outcome.end as f64 / PS_PER_S)?;
         let capture = outcome.capture.map(|capture| Capture {
@@ -414,6 +420,7 @@ struct Run<'a> {
     settings: NetworkSettings,
     until: Picoseconds,
     capturing: Option<CapturingIn>,
+    sampling: Option<Sampling>,
 }
 
 impl Run<'_> {
@@ -424,6 +431,9 @@ impl Run<'_> {
             let mut simulation = Simulation::new(scene, transport, self.settings)?;
             if let Some(CapturingIn { links, most }) = &self.capturing {
                 simulation = simulation.capturing(links, *most)?;
+            }
+            if let Some(sampling) = self.sampling {
+                simulation = simulation.sampling(sampling);
             }
             simulation.run(self.until, stop)
         })?

@@ -14,6 +14,7 @@ pub mod dcqcn;
 pub mod dctcp;
 pub mod mrc;
 mod packet;
+mod path_health;
 mod random;
 pub mod roce;
 pub mod sprayed;
@@ -21,6 +22,7 @@ pub mod uet;
 
 pub use bitmap::Bitmap;
 pub use packet::{Flags, Kind, Packet};
+pub use path_health::PathHealth;
 pub use random::Random;
 
 /// Time, in picoseconds.
@@ -70,6 +72,11 @@ pub trait Sender {
 
     /// Packets sent again so far.
     fn retransmits(&self) -> u64;
+
+    /// What is known of the paths of flows of a context; nothing where there is but one.
+    fn paths(_context: &Self::Context) -> PathHealth {
+        PathHealth::default()
+    }
 }
 
 /// The receiving side of one flow.

@@ -86,13 +86,13 @@ class PacketNetwork:
         rate: npt.NDArray[np.float64],
         latency_s: npt.NDArray[np.float64],
     ) -> None: ...
-    def round_trip_s(
+    def round_trips_s(
         self,
         from_node: npt.NDArray[np.uint32],
         to_node: npt.NDArray[np.uint32],
         there: int,
         back: int,
-    ) -> float: ...
+    ) -> npt.NDArray[np.float64]: ...
     def longest_round_trip_s(self, hosts: npt.NDArray[np.uint32], there: int, back: int) -> float: ...
     def run(
         self,
@@ -101,6 +101,7 @@ class PacketNetwork:
         changes: Sequence[object],
         until_s: float,
         capturing: object | None,
+        sampling: object | None,
     ) -> dict[str, Any]: ...
 
 class Capture:

@@ -13,6 +13,7 @@ from eastwest.engine import _native
 from eastwest.engine._native import EngineError
 from eastwest.engine.network import Floats
 from eastwest.engine.program import BITS
+from eastwest.engine.series import Ports, Sampling, Series
 from eastwest.fabric import Fabric
 from eastwest.workload.flows import Flows
 
@@ -99,12 +100,14 @@ class PacketRun:
 
     `end_s` is when the sender knew that all had arrived, `received_s` when it had. Counts: `packets` of data that
     senders sent, repeats included; `link_hops`, transmissions over links; `delivered`, packets of data that arrived
-    whole. `capture` holds what left by chosen links, where that was wanted.
+    whole. `flow_retransmits` are the packets of each flow that were sent again, `ports` what became of each port.
+    `capture` holds what left by chosen links, `series` the run over time, where that was wanted.
     """
 
     start_s: Floats
     received_s: Floats
     end_s: Floats
+    flow_retransmits: npt.NDArray[np.uint64]
     packets: int
     link_hops: int
     delivered: int
@@ -119,7 +122,9 @@ class PacketRun:
     deepest_queue_bytes: int
     simulated_s: float
     events: int
+    ports: Ports
     capture: _native.Capture | None = None
+    series: Series | None = None
 
 
 @dataclass(frozen=True)
@@ -191,8 +196,16 @@ class PacketNetwork:
         Raises:
             EngineError: a flow's ends are no hosts, or no path joins them.
         """
+        return float(self.round_trips_s(flows, there, back).max(initial=0.0))
+
+    def round_trips_s(self, flows: Flows, there: int, back: int) -> Floats:
+        """Round trip of each flow's path on the empty network, as `round_trip_s`. Shape (flows,).
+
+        Raises:
+            EngineError: a flow's ends are no hosts, or no path joins them.
+        """
         given = self._native_flows(flows)
-        return self.native.round_trip_s(given.from_node, given.to_node, there, back)
+        return self.native.round_trips_s(given.from_node, given.to_node, there, back)
 
     def longest_round_trip_s(self, there: int, back: int) -> float:
         """Longest round trip between any hosts on the empty network: a packet of `there` bytes, and one of `back`.
@@ -208,8 +221,11 @@ class PacketNetwork:
         until_s: float = np.inf,
         changes: Sequence[LinkChange] = (),
         capturing: Capturing | None = None,
+        sampling: Sampling | None = None,
     ) -> PacketRun:
         """Runs flows until all have ended, or until a time, through changes of the network; records some links.
+
+        With `sampling` the run has a series; what is sampled changes nothing.
 
         Raises:
             EngineError: a flow's ends are no hosts, no path joins them, or there is no link such as is to be recorded.
@@ -218,7 +234,9 @@ class PacketNetwork:
         if len(flows) and int(flows.size_bytes.max()) > MOST_PACKETS * settings.payload:
             raise EngineError(f"a flow has at most {MOST_PACKETS} packets, here of {settings.payload} B")
         given = self._native_flows(flows)
-        return PacketRun(**self.native.run(given, settings, list(changes), until_s, capturing))
+        found = self.native.run(given, settings, list(changes), until_s, capturing, sampling)
+        ports, series = Ports(**found.pop("ports")), found.pop("series")
+        return PacketRun(**found, ports=ports, series=Series.of(series) if series else None)
 
     def _native_flows(self, flows: Flows) -> NativeFlows:
         ends = np.concatenate([flows.source, flows.destination])

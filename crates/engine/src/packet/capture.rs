@@ -53,6 +53,7 @@ impl<T: Transport> Simulation<'_, T> {
                 .get_mut(link as usize)
                 .ok_or_else(|| Error::Graph(format!("there is no link {link} to capture")))? = true;
         }
+        self.is_observed = true;
         self.capture = Some(Box::new(Capture { is_chosen, most, ..Capture::default() }));
         Ok(self)
     }

@@ -55,7 +55,7 @@ impl<T: Transport> Simulation<'_, T> {
                 self.empty(link);
             }
             Becomes::Up => {
-                self.totals.paused += self.paused_since.remove(&link).map_or(0, |since| self.now - since);
+                self.end_pause(link);
                 let port = &mut self.ports[link as usize];
                 (port.is_down, port.is_paused, port.is_pausing) = (false, false, false);
                 if let Some(table) = &mut self.classes {
@@ -84,9 +84,9 @@ impl<T: Transport> Simulation<'_, T> {
         let data = std::mem::take(&mut port.data);
         for waiting in data {
             self.release(index, waiting.size);
-            self.lose(waiting.place);
+            self.lose(index, waiting.place);
         }
-        urgent.into_iter().for_each(|waiting| self.lose(waiting.place));
+        urgent.into_iter().for_each(|waiting| self.lose(index, waiting.place));
     }
 
     /// Sees to it that a port sends what waits, now or when it is free.

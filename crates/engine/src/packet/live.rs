@@ -76,7 +76,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
     ) -> Result<Self> {
         let scene = Scene { graph, forwarding, flows: &[], triggers: &[], changes };
         let mut simulation = Self::with_hosts(scene, nics, transport, settings)?;
-        (simulation.is_open, simulation.left) = (true, 1);
+        (simulation.is_open, simulation.is_observed, simulation.left) = (true, true, 1);
         simulation.sent = vec![0; graph.links()];
         simulation.expect_changes();
         Ok(simulation)

@@ -245,6 +245,7 @@ impl<T: Transport> Simulation<'_, T> {
         let context = self.routes[flow].context;
         sender.on_packet(&mut self.contexts[context].sending, self.now, packet);
         if sender.is_done() {
+            self.fates[flow].retransmits = sender.retransmits();
             self.totals.retransmits += sender.retransmits();
             self.fates[flow].end = Some(self.now);
             self.left -= 1;

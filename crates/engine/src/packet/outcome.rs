@@ -1,6 +1,6 @@
 //! What a run of packets gives back.
 
-use super::{Capture, ClassOutcome};
+use super::{Capture, ClassOutcome, PortOutcome, Series};
 use crate::Picoseconds;
 
 /// One flow's fate.
@@ -12,6 +12,8 @@ pub struct FlowOutcome {
     pub received: Option<Picoseconds>,
     /// When its sender knew that all had arrived; none where it never did.
     pub end: Option<Picoseconds>,
+    /// Packets of it that were sent again.
+    pub retransmits: u64,
 }
 
 /// Counts over the whole run.
@@ -52,12 +54,16 @@ pub struct Totals {
 pub struct PacketOutcome {
     /// Each flow's fate, in the order given.
     pub flows: Vec<FlowOutcome>,
+    /// Each port's fate, by link.
+    pub ports: Vec<PortOutcome>,
     /// Counts.
     pub totals: Totals,
     /// When the last event happened.
     pub end: Picoseconds,
     /// Events handled.
     pub events: u64,
+    /// The run over time, where that was wanted.
+    pub series: Option<Series>,
     /// What left by chosen links, where that was wanted.
     pub capture: Option<Capture>,
     /// What became of traffic classes; empty where there are none.

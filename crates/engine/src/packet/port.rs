@@ -63,6 +63,8 @@ pub(super) struct Port {
     pub data_bytes: u32,
     /// Bytes of answers and headers that wait.
     pub urgent_bytes: u32,
+    /// Most bytes of data that have waited.
+    pub deepest: u32,
     /// The regions in which it begins and ends.
     pub regions: [u16; 2],
     /// What goes ahead of data.
@@ -95,6 +97,7 @@ impl Port {
             held: 0,
             data_bytes: 0,
             urgent_bytes: 0,
+            deepest: 0,
             regions: [0, 0],
             data: VecDeque::new(),
             urgent: VecDeque::new(),
@@ -121,6 +124,11 @@ impl Port {
     /// Time that sending all that waits takes.
     pub fn drain_time(&self) -> Picoseconds {
         (u64::from(self.waiting()) * u64::from(self.byte_time)) >> FINE
+    }
+
+    /// Bytes of the transmission under way that are yet to leave.
+    pub fn unsent(&self, now: Picoseconds) -> u64 {
+        (self.free_at.saturating_sub(now) << FINE) / u64::from(self.byte_time.max(1))
     }
 
     /// Bytes that wait.

@@ -63,6 +63,14 @@ impl Table {
         paused
     }
 
+    /// Time that a port was paused until now, summed over classes.
+    pub fn paused(&self, port: u32, now: Picoseconds) -> Picoseconds {
+        let classes = self.classes.len();
+        let over: Picoseconds = self.outcome.paused[port as usize * classes..][..classes].iter().sum();
+        let since = (0..classes).filter_map(|class| self.paused_since.get(&name(port, class)));
+        over + since.map(|&since| now.saturating_sub(since)).sum::<Picoseconds>()
+    }
+
     /// Forgets the pauses of a cable that comes back; gives for how long its port was paused, summed over classes.
     pub fn reopen(&mut self, port: u32, now: Picoseconds) -> Picoseconds {
         self.ports[port as usize].pausing = 0;
@@ -105,7 +113,7 @@ impl<T: Transport> Simulation<'_, T> {
         let (Some(table), port) = (self.classes.as_deref_mut(), &self.ports[index as usize]) else { return };
         let End::Switch(switch) = port.from else { return };
         if port.is_down {
-            self.lose(place);
+            self.lose(index, place);
             return;
         }
         let own = usize::from(self.routes[packet.flow as usize].class);
@@ -120,8 +128,7 @@ impl<T: Transport> Simulation<'_, T> {
             }
             Admission::InAndPause => {
                 self.push_by_class(index, class, Held { waiting, way_in });
-                self.signal(way_in, Event::Pause.word(name(way_in, class)));
-                self.totals.pauses += 1;
+                self.ask_to_pause(way_in, Event::Pause.word(name(way_in, class)));
             }
             Admission::Overflow(trimming) => {
                 let random = self.draws.at(Purpose::Trim, way_in, self.now);
@@ -129,10 +136,9 @@ impl<T: Transport> Simulation<'_, T> {
             }
             Admission::NoHeadroom(pauses) => {
                 table.outcome.totals[class].headroom_drops += u64::from(waiting.is_whole);
-                self.lose(place);
+                self.lose(index, place);
                 if pauses {
-                    self.signal(way_in, Event::Pause.word(name(way_in, class)));
-                    self.totals.pauses += 1;
+                    self.ask_to_pause(way_in, Event::Pause.word(name(way_in, class)));
                 }
             }
         }
@@ -144,7 +150,7 @@ impl<T: Transport> Simulation<'_, T> {
         let Some(table) = &self.classes else { return };
         let port = &mut self.ports[index as usize];
         if u64::from(port.urgent_bytes) + u64::from(waiting.size) > table.room_ahead(switch, own) {
-            self.lose(waiting.place);
+            self.lose(index, waiting.place);
         } else {
             port.push_urgent(waiting);
         }
@@ -180,7 +186,7 @@ impl<T: Transport> Simulation<'_, T> {
     ) {
         let is_whole = Waiting::of(place, &self.pool[place]).is_whole;
         let (Trimming::To { bytes }, Some(table), true) = (trimming, self.classes.as_mut(), is_whole) else {
-            self.lose(place);
+            self.lose(index, place);
             return;
         };
         let mut cut = place;
@@ -341,7 +347,7 @@ impl<T: Transport> Simulation<'_, T> {
     fn empty_class(&mut self, index: u32, class: usize) {
         while let Some(held) = self.pop_by_class(index, class, VecDeque::pop_front) {
             self.release_by_class(index, class, held);
-            self.lose(held.waiting.place);
+            self.lose(index, held.waiting.place);
         }
     }
 }

@@ -29,8 +29,8 @@ pub(super) enum Onward {
     Region,
     /// An event that concerns all regions; each has come to its time.
     All(Picoseconds, u32),
-    /// Nothing before the time asked for.
-    Later,
+    /// Nothing up to the time asked for, but at this one.
+    Later(Picoseconds),
     /// Nothing any more.
     Nothing,
 }
@@ -134,7 +134,7 @@ impl Wheels {
         let for_all = self.for_all.peek().map_or(Picoseconds::MAX, |&Reverse((time, _))| time);
         match soonest.min(for_all) {
             Picoseconds::MAX => return Onward::Nothing,
-            time if time > until => return Onward::Later,
+            time if time > until => return Onward::Later(time),
             _ => {}
         }
         if for_all <= soonest {

@@ -17,7 +17,9 @@ use super::live::News;
 use super::outcome::{FlowOutcome, PacketOutcome, Totals};
 use super::pool::{Place, Pool};
 use super::port::{End, Port, Waiting};
+use super::ports::Pauses;
 use super::regions::{Onward, PORTS, Wheels};
+use super::series::Recorder;
 use super::settings::NetworkSettings;
 use super::steering::Steering;
 use super::transport::Transport;
@@ -150,6 +152,8 @@ pub struct Simulation<'a, T: Transport> {
     pub(super) timers: Vec<Picoseconds>,
     /// Since when ports are paused.
     pub(super) paused_since: HashMap<u32, Picoseconds>,
+    /// Of ports that were ever asked to pause.
+    pub(super) pauses: HashMap<u32, Pauses>,
     /// Ports that hear no pause until a time, after a storm.
     pub(super) deaf_until: HashMap<u32, Picoseconds>,
     pub(super) triggers: Triggers,
@@ -177,8 +181,12 @@ pub struct Simulation<'a, T: Transport> {
     pub(super) draws: Draws,
     pub(super) totals: Totals,
     pub(super) events: u64,
+    /// Whether anybody looks at each packet that leaves: a capture, a series, or who asks what ports have sent.
+    pub(super) is_observed: bool,
     /// What leaves by chosen links, where that is wanted.
     pub(super) capture: Option<Box<Capture>>,
+    /// The run over time, where that is wanted.
+    pub(super) recorder: Option<Box<Recorder>>,
     /// Traffic classes, where there are any: then they hold the queues of data.
     pub(super) classes: Option<Box<Table>>,
 }
@@ -275,6 +283,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
             fates: vec![FlowOutcome::default(); flows.len()],
             timers: vec![Picoseconds::MAX; flows.len()],
             paused_since: HashMap::new(),
+            pauses: HashMap::new(),
             deaf_until: HashMap::new(),
             triggers: Triggers::new(triggers, flows)?,
             left: flows.len(),
@@ -292,8 +301,10 @@ impl<'a, T: Transport> Simulation<'a, T> {
             draws: Draws::new(settings.seed),
             totals: Totals::default(),
             events: 0,
+            is_observed: false,
             capture: None,
             classes: None,
+            recorder: None,
         };
         simulation.prepare_steering();
         Ok(simulation)
@@ -351,10 +362,14 @@ impl<'a, T: Transport> Simulation<'a, T> {
                 Some(event) => event,
                 None => {
                     self.latest = self.latest.max(self.now);
-                    match self.wheel.onward(until) {
+                    match self.wheel.onward(until.min(self.sample_due())) {
                         Onward::Region => continue,
                         Onward::All(time, word) => (time, word),
-                        Onward::Later => return Ok(Halt::Due),
+                        Onward::Later(time) if time > until => return Ok(Halt::Due),
+                        Onward::Later(time) => {
+                            self.sample_before(time);
+                            continue;
+                        }
                         Onward::Nothing => return Ok(Halt::Quiet),
                     }
                 }
@@ -386,19 +401,25 @@ impl<'a, T: Transport> Simulation<'a, T> {
     /// # Errors
     /// [`Error::Internal`] where they do not.
     pub(super) fn finish(mut self) -> Result<PacketOutcome> {
-        // Those under way when time was up.
-        for sender in self.senders.iter().flatten() {
-            self.totals.retransmits += sender.retransmits();
-        }
         let end = self.end();
+        let series = self.end_series(end);
+        // Those under way when time was up.
+        for (sender, fate) in self.senders.iter().zip(&mut self.fates) {
+            if let Some(sender) = sender {
+                fate.retransmits = sender.retransmits();
+                self.totals.retransmits += fate.retransmits;
+            }
+        }
         // Ports that nobody let go.
         self.totals.paused += self.paused_since.values().map(|&since| end.saturating_sub(since)).sum::<Picoseconds>();
+        let ports = self.port_outcomes(end);
+        self.totals.deepest = ports.iter().map(|port| port.deepest).max().unwrap_or(0).into();
         let (classes, paused) = self.classes.as_mut().map(|table| table.close(end)).unwrap_or_default();
         self.totals.paused += paused;
         self.close()?;
         let capture = self.capture.map(|capture| *capture);
         let (flows, totals) = (self.fates, self.totals);
-        Ok(PacketOutcome { flows, totals, end, events: self.events, capture, classes })
+        Ok(PacketOutcome { flows, ports, totals, end, events: self.events, series, capture, classes })
     }
 
     /// When the last flow ended; where some have not, the time of the last event.
@@ -412,8 +433,11 @@ impl<'a, T: Transport> Simulation<'a, T> {
         self.to_start == 0 && self.now.saturating_sub(self.progress) > self.settings.patience
     }
 
-    /// A packet is gone.
-    pub(super) fn lose(&mut self, place: Place) {
+    /// A packet is gone, that a port had or that came by it.
+    pub(super) fn lose(&mut self, index: u32, place: Place) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.lost(index);
+        }
         let packet = self.pool.take(place);
         let is_whole = packet.kind == Kind::Data && !packet.flags.has(Flags::TRIMMED);
         *(if is_whole { &mut self.totals.drops } else { &mut self.totals.urgent_drops }) += 1;
@@ -454,7 +478,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
         }
         let (to, loss) = (port.to, u64::from(port.loss));
         if port.is_down || (loss > 0 && self.draws.at(Purpose::Loss, index, self.now).chance(loss, LOSS_WHOLE)) {
-            self.lose(place);
+            self.lose(index, place);
             return;
         }
         match to {
@@ -464,7 +488,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
             }
             End::Switch(switch) => match self.choose(index, switch, place) {
                 Some(out) => self.enqueue(index, out, place),
-                None => self.lose(place),
+                None => self.lose(index, place),
             },
         }
     }
@@ -481,15 +505,27 @@ impl<'a, T: Transport> Simulation<'a, T> {
 
     pub(super) fn transmit(&mut self, index: u32, place: Place, bytes: u16) {
         self.totals.link_hops += 1;
-        if let Some(capture) = &mut self.capture {
-            capture.see(self.now, index, &self.pool[place]);
-        }
-        if self.is_open {
-            self.sent[index as usize] += u64::from(bytes);
+        if self.is_observed {
+            self.observe(index, place);
         }
         let port = &mut self.ports[index as usize];
         if let Some(arrival) = port.transmit(self.now, place, bytes) {
             self.wheel.send(port.regions[1], arrival, Event::Arrive.word(index));
+        }
+    }
+
+    /// Shows a packet that leaves to those who look.
+    #[inline(never)]
+    fn observe(&mut self, index: u32, place: Place) {
+        let packet = &self.pool[place];
+        if let Some(capture) = &mut self.capture {
+            capture.see(self.now, index, packet);
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.sent(index, packet);
+        }
+        if self.is_open {
+            self.sent[index as usize] += u64::from(packet.size);
         }
     }
 }

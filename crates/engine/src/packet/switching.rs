@@ -69,7 +69,7 @@ impl<T: Transport> Simulation<'_, T> {
         let size = u32::from(packet.size);
         let port = &mut self.ports[index as usize];
         if port.is_down {
-            self.lose(place);
+            self.lose(index, place);
             return;
         }
         match self.settings.buffers {
@@ -80,8 +80,7 @@ impl<T: Transport> Simulation<'_, T> {
                 ingress.held += size;
                 if ingress.held > pause.above && !ingress.is_pausing {
                     ingress.is_pausing = true;
-                    self.totals.pauses += 1;
-                    self.signal(way_in, Event::Pause.word(way_in));
+                    self.ask_to_pause(way_in, Event::Pause.word(way_in));
                 }
             }
             Buffers::Lossy { room, trimming } => {
@@ -100,7 +99,7 @@ impl<T: Transport> Simulation<'_, T> {
     /// Sees to it that a port of a switch sends what has come before it, now or when it is free.
     pub(super) fn attend(&mut self, index: u32) {
         let port = &mut self.ports[index as usize];
-        self.totals.deepest = self.totals.deepest.max(port.data_bytes.into());
+        port.deepest = port.deepest.max(port.data_bytes);
         if !port.is_armed {
             if port.free_at <= self.now {
                 self.send(index);
@@ -114,7 +113,7 @@ impl<T: Transport> Simulation<'_, T> {
     fn enqueue_urgent(&mut self, index: u32, waiting: Waiting, room: u32) {
         let port = &mut self.ports[index as usize];
         if port.urgent_bytes + u32::from(waiting.size) > 2 * room {
-            self.lose(waiting.place);
+            self.lose(index, waiting.place);
             return;
         }
         port.push_urgent(waiting);
@@ -123,7 +122,7 @@ impl<T: Transport> Simulation<'_, T> {
     /// Finds no room for a packet: it or the one that came last loses its payload, or all.
     fn overflow(&mut self, way_in: u32, index: u32, place: Place, room: u32, trimming: Trimming) {
         let Trimming::To { bytes } = trimming else {
-            self.lose(place);
+            self.lose(index, place);
             return;
         };
         let port = &mut self.ports[index as usize];
@@ -146,6 +145,9 @@ impl<T: Transport> Simulation<'_, T> {
         packet.size = bytes;
         packet.flags = packet.flags.with(Flags::TRIMMED).with_if(Flags::LAST_HOP, is_last_hop);
         self.totals.trims += 1;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.trimmed(index);
+        }
         Waiting::of(place, packet)
     }
 
@@ -181,6 +183,9 @@ impl<T: Transport> Simulation<'_, T> {
             let packet = &mut self.pool[place];
             packet.flags = packet.flags.with(Flags::CE);
             self.totals.marks += 1;
+            if let Some(recorder) = &mut self.recorder {
+                recorder.marked(index);
+            }
         }
         marks
     }
@@ -228,7 +233,7 @@ impl<T: Transport> Simulation<'_, T> {
         let port = &mut self.ports[index as usize];
         if port.is_paused {
             port.is_paused = false;
-            self.totals.paused += self.now - self.paused_since.remove(&index).unwrap_or(self.now);
+            self.end_pause(index);
             self.wake_port(index);
         }
     }

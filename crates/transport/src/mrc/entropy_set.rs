@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::sprayed::{Feedback, Paths};
-use crate::{Picoseconds, Random};
+use crate::{PathHealth, Picoseconds, Random};
 
 /// Largest penalty of a value: turns for which it is passed over.
 const WORST: u8 = 15;
@@ -35,11 +35,6 @@ impl EntropySet {
         let shuffle = random.bits() as u16 & (values - 1);
         let penalty = vec![0; usize::from(values)];
         Self { values, upper, turn: 0, shuffle, penalty, probe_every, probes: VecDeque::new(), random }
-    }
-
-    /// Values that are not retired.
-    pub fn healthy(&self) -> usize {
-        self.penalty.iter().filter(|&&penalty| penalty != RETIRED).count()
     }
 
     fn pass(&mut self) {
@@ -109,6 +104,15 @@ impl Paths for EntropySet {
             self.penalty[index] = 0;
         }
     }
+
+    fn health(&self) -> PathHealth {
+        let count = |is: fn(u8) -> bool| self.penalty.iter().filter(|&&penalty| is(penalty)).count() as u32;
+        PathHealth {
+            values: self.values.into(),
+            avoided: count(|penalty| penalty != 0 && penalty != RETIRED),
+            retired: count(|penalty| penalty == RETIRED),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -144,7 +148,7 @@ mod tests {
         let value = set.deal();
         set.learn(0, value, Feedback::Trimmed);
         set.learn(0, value, Feedback::Marked);
-        assert_eq!(set.healthy(), 4);
+        assert_eq!(set.health(), PathHealth { values: 4, avoided: 1, retired: 0 });
         let next: Vec<u16> = (0..12).map(|_| set.deal()).collect();
         assert_eq!(next.iter().filter(|&&dealt| dealt == value).count(), 2, "{next:?}");
     }
@@ -155,7 +159,7 @@ mod tests {
         for value in [0, 1] {
             set.learn(0, value, Feedback::Lost);
         }
-        assert_eq!(set.healthy(), 0);
+        assert_eq!(set.health().retired, 2);
         set.deal();
     }
 }

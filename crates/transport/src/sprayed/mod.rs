@@ -17,7 +17,7 @@ pub use receiver::SprayedReceiver;
 pub use sender::SprayedSender;
 pub use window::Window;
 
-use crate::{Framing, Picoseconds};
+use crate::{Framing, PathHealth, Picoseconds};
 
 /// What all flows of a fabric share.
 #[derive(Clone, Copy, Debug)]
@@ -68,4 +68,9 @@ pub trait Paths {
 
     /// A probe over a value has come back.
     fn probed(&mut self, value: u16);
+
+    /// How many values there are and are passed over; nothing where there is but one path.
+    fn health(&self) -> PathHealth {
+        PathHealth::default()
+    }
 }

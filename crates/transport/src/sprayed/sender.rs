@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 
 use super::{Credit, Feedback, Paths, PeerContext, SprayedSettings, Window};
-use crate::{Bitmap, Flags, Kind, Packet, Picoseconds, Sender, Transmit};
+use crate::{Bitmap, Flags, Kind, Packet, PathHealth, Picoseconds, Sender, Transmit};
 
 /// What is known of a packet that was sent.
 #[derive(Clone, Copy, Debug)]
@@ -340,5 +340,9 @@ impl<P: Paths, W: Window> Sender for SprayedSender<P, W> {
 
     fn retransmits(&self) -> u64 {
         self.retransmits
+    }
+
+    fn paths(context: &PeerContext<P, W>) -> PathHealth {
+        context.paths.health()
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::sprayed::{Feedback, Paths};
-use crate::{Picoseconds, Random};
+use crate::{PathHealth, Picoseconds, Random};
 
 /// Largest penalty of an entropy value: turns for which it is passed over.
 const WORST: u8 = 15;
@@ -94,6 +94,11 @@ impl Paths for Spraying {
     }
 
     fn probed(&mut self, _value: u16) {}
+
+    fn health(&self) -> PathHealth {
+        let avoided = self.penalty.iter().filter(|&&penalty| penalty > 0).count() as u32;
+        PathHealth { values: self.values.into(), avoided, retired: 0 }
+    }
 }
 
 #[cfg(test)]
