@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
 from eastwest.document import nearest
 from eastwest.errors import InputError
 from eastwest.fabric import Fabric
+
+
+def port_names(fabric: Fabric) -> list[str]:
+    """What the port at the beginning of each link is called: "leaf-0 > spine-1", numbered where cables are parallel."""
+    named = fabric.links.select(
+        pl.format("{} > {}", *(fabric.nodes["name"].gather(fabric.links[end]) for end in ("src", "dst"))).alias("port")
+    )
+    turn, count = pl.int_range(1, pl.len() + 1).over("port"), pl.len().over("port")
+    return (
+        named.select(pl.when(count > 1).then(pl.format("{} ({})", "port", turn)).otherwise(pl.col("port")))
+        .to_series()
+        .to_list()
+    )
 
 
 def links_of(said: str, fabric: Fabric, a: str, b: str | None) -> list[int]:

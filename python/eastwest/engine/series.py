@@ -13,7 +13,7 @@ import polars as pl
 from eastwest.engine.network import Floats
 
 FIRST_S = 100e-9
-"""Length of the first intervals unless told otherwise: about a full packet at 400 Gb/s. They are joined as a run lasts."""
+"""Length of the first intervals unless told otherwise: about a full packet at 400 Gb/s. Longer runs join them."""
 MOST_SAMPLES = 1024
 """Intervals at which neighbours are joined: a finished run has 512 to 1,024 of them, a short one fewer."""
 MOST_FLOWS = 64
@@ -30,8 +30,8 @@ _LEAST_SAMPLES = 128
 class Sampling:
     """How a run is sampled; the native engine reads these attributes by name.
 
-    Intervals are `every_s` long at first. Once there are `most_samples` of them, or `most_entries` of ports in all, each
-    two neighbours are joined and those to come are twice as long: memory is bounded however long a run lasts.
+    Intervals are `every_s` long at first. Once there are `most_samples` of them, or `most_entries` of ports in all,
+    each two neighbours are joined and those to come are twice as long: memory is bounded however long a run lasts.
     """
 
     every_s: float = FIRST_S
@@ -50,8 +50,8 @@ class Sampling:
 class Ports:
     """What became of ports over a run, one entry a link: the port is that at its beginning.
 
-    `deepest_bytes` is the most data that waited before it, `pauses` how often its other end asked it to pause (PFC), and
-    `paused_s` for how long it did.
+    `deepest_bytes` is the most data that waited before it, `pauses` how often its other end asked it to pause (PFC),
+    and `paused_s` for how long it did.
     """
 
     deepest_bytes: npt.NDArray[np.uint32]
@@ -63,12 +63,12 @@ class Ports:
 class Series:
     """A run over time, in intervals of `every_s` seconds, of which the last is shorter.
 
-    ports: `sample` (number of the interval), `link`, and what the port at its beginning did in it: `bytes` sent (headers
-        and answers included; a packet that two intervals share counts in each by its part), `deepest_bytes` of data that
-        waited and `waiting_bytes` at the end, `paused_s`, and `marks`, `drops`, `trims` of packets. An interval of which
-        there is nothing to tell has no row.
-    network: a row an interval: packets of data `delivered` whole, `retransmits`, `cnps`; and at its end the `flows` under
-        way, their entropy values (`paths`), and how many of these are `avoided` for some turns or `retired`.
+    ports: `sample` (number of the interval), `link`, and what the port at its beginning did in it: `bytes` sent
+        (headers and answers included; a packet that two intervals share counts in each by its part), `deepest_bytes`
+        of data that waited and `waiting_bytes` at the end, `paused_s`, and `marks`, `drops`, `trims` of packets. An
+        interval of which there is nothing to tell has no row.
+    network: a row an interval: packets of data `delivered` whole, `retransmits`, `cnps`; and at its end the `flows`
+        under way, their entropy values (`paths`), and how many of these are `avoided` for some turns or `retired`.
     flows: a row an interval and flow, `delivered_bytes` and the same of its paths; no rows where flows are many.
     totals: a row a link, over the whole run: `bytes`, `packets`, `marks`, `drops`, `trims`.
     ways: `flow` and `link` of each hop that the first packet of each flow took.
@@ -100,7 +100,7 @@ class Series:
 
     def starts_s(self) -> Floats:
         """When each interval begins. Shape (intervals,)."""
-        starts: Floats = np.arange(len(self.network)) * self.every_s
+        starts: Floats = np.arange(len(self.network), dtype=np.float64) * self.every_s
         return starts
 
     def lengths_s(self, end_s: float) -> Floats:

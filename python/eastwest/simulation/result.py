@@ -9,20 +9,29 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eastwest.engine.packets import Capturing, LinkChange, PacketNetwork, PacketRun, PacketSettings
+from eastwest.engine.series import Sampling
+from eastwest.simulation.links import port_names
 from eastwest.workload.flows import Flows
+
+WORST = 5
+"""Ports that are told of by name: those with the deepest queues, and those that were paused longest."""
 
 
 @dataclass(frozen=True)
 class SimulationResult:
-    """A run of flows with its settings; `wall_s` is that of the engine alone, `peak_rss_bytes` of the whole process.
+    """A run of flows on a network, with its settings and what became of links meanwhile.
 
-    `engine_rss_bytes` is how far the process grew beyond what it had held before the run.
+    `wall_s` is that of the engine alone, `peak_rss_bytes` of the whole process, and `engine_rss_bytes` how far the
+    process grew beyond what it had held before the run.
     """
 
+    network: PacketNetwork
     flows: Flows
     settings: PacketSettings
+    changes: tuple[LinkChange, ...]
     run: PacketRun
     wall_s: float
     peak_rss_bytes: int
@@ -39,6 +48,20 @@ class SimulationResult:
     def unfinished(self) -> int:
         """Flows that never ended."""
         return int(np.isnan(self.run.end_s).sum())
+
+    def worst_ports(self) -> dict[str, list[dict[str, Any]]]:
+        """The ports before which most data waited (`by_queue`), and those that were paused longest (`by_pause`)."""
+        names, ports = port_names(self.network.fabric), self.run.ports
+        return {
+            "by_queue": [
+                {"port": names[link], "deepest_queue_bytes": int(ports.deepest_bytes[link])}
+                for link in _largest(ports.deepest_bytes)
+            ],
+            "by_pause": [
+                {"port": names[link], "paused_s": float(ports.paused_s[link]), "pauses": int(ports.pauses[link])}
+                for link in _largest(ports.paused_s)
+            ],
+        }
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON values; completion times are null where no flow ended."""
@@ -60,6 +83,7 @@ class SimulationResult:
             "pauses": run.pauses,
             "paused_s": run.paused_s,
             "deepest_queue_bytes": run.deepest_queue_bytes,
+            "ports": self.worst_ports(),
             "captured": len(run.capture) if run.capture else 0,
             "not_captured": run.capture.missed if run.capture else 0,
             "simulated_s": run.simulated_s,
@@ -79,8 +103,9 @@ def simulate(
     until_s: float = np.inf,
     changes: Sequence[LinkChange] = (),
     capturing: Capturing | None = None,
+    sampling: Sampling | None = None,
 ) -> SimulationResult:
-    """Runs flows on a network, through changes of its links; records what leaves by some of them.
+    """Runs flows on a network, through changes of its links; records what leaves by some, and the run over time.
 
     Raises:
         EngineError: a flow's ends are no hosts, no path joins them, or there is no link such as is to be recorded.
@@ -88,10 +113,16 @@ def simulate(
     """
     before = _peak_bytes()
     began = time.perf_counter()
-    run = network.run(flows, settings, until_s, changes, capturing)
+    run = network.run(flows, settings, until_s, changes, capturing, sampling)
     wall_s = time.perf_counter() - began
     peak = _peak_bytes()
-    return SimulationResult(flows, settings, run, wall_s, peak, peak - before)
+    return SimulationResult(network, flows, settings, tuple(changes), run, wall_s, peak, peak - before)
+
+
+def _largest(values: NDArray[np.generic]) -> list[int]:
+    """Places of the largest values, largest first; only of those above zero."""
+    order = np.argsort(-values.astype(np.float64), kind="stable")[:WORST]
+    return [int(place) for place in order if values[place] > 0]
 
 
 def _peak_bytes() -> int:
