@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 from tests.simulation.conftest import star
 
+from eastwest.engine.links import port_names
 from eastwest.engine.packets import PacketNetwork, PacketRun
 from eastwest.engine.series import Sampling
 from eastwest.simulation import settings_for
-from eastwest.simulation.links import port_names
 from eastwest.simulation.result import WORST, simulate
 from eastwest.workload.flows import flows
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eastwest.engine.links import port_names
 from eastwest.engine.packets import Capturing, LinkChange, PacketNetwork, PacketRun, PacketSettings
 from eastwest.engine.series import Sampling
-from eastwest.simulation.links import port_names
 from eastwest.workload.flows import Flows
 
 WORST = 5
