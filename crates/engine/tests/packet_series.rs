@@ -134,6 +134,23 @@ fn sampling_changes_nothing() {
 }
 
 #[test]
+fn the_series_is_the_same_however_the_network_is_parted() {
+    let graph = leaf_spine(4, 4, 2);
+    let flows = shifted(16, 5, 400_000);
+    let forwarding = Forwarding::new(&graph);
+    let scene = Scene { graph: &graph, forwarding: &forwarding, flows: &flows, triggers: &[], changes: &[] };
+    let transport = uet(8 * US, true);
+    let in_regions_of = |ports| {
+        let simulation = Simulation::new(scene, &transport, lossy(60 * FULL, true)).unwrap();
+        let outcome = simulation.sampling(EVERY).with_regions_of(ports).run(u64::MAX, &AtomicBool::new(false));
+        let mut found = outcome.unwrap().series.unwrap();
+        found.ways.sort_unstable(); // regions take turns, each for a microsecond
+        found
+    };
+    assert_eq!(in_regions_of(8), in_regions_of(usize::MAX));
+}
+
+#[test]
 fn what_is_joined_is_what_longer_intervals_show() {
     // 1024 intervals of 100 ns at first, joined as often as there are more than 8.
     let short = Sampling { every: 100_000, most_samples: 8, ..EVERY };
