@@ -197,18 +197,26 @@ pub const MOST_SLICES: u32 = 256;
 /// not fill a path of 400 Gb/s, since a rank holds [`WINDOW`] of them.
 const PIPELINE: (f64, f64) = (256.0, 65536.0);
 
-/// Slices of each step of a strand: messages that the largest takes, or more where data is passed on within a step.
+/// The same where a pipeline goes round a ring: all steps are made for each block of [`WINDOW`], and one of four short
+/// slices takes less time than the latency of a step between servers. So they are twice as long, unless that leaves fewer
+/// than eight blocks to fill the stages before and after.
+const AROUND: [(f64, f64); 2] = [(8.0 * WINDOW as f64, 65536.0), (128.0, 131072.0)];
+
+/// Slices of each step of a strand: messages that the largest takes, or more where data is passed on within a step. Where
+/// there are rings, those of their steps: what is before and after them stays inside servers.
 pub(super) fn slices(strand: &Strand, carriage: &Carriage) -> u32 {
+    let steps = |pattern| if let Pattern::Ring { steps } = pattern { Some(f64::from(steps)) } else { None };
+    let goes_round = strand.stages.iter().any(|stage| steps(stage.pattern).is_some());
     let (mut largest, mut smallest) = (0.0f64, f64::INFINITY);
-    for (pattern, range) in strand.ranges() {
-        let steps = if let Pattern::Ring { steps } = pattern { f64::from(steps) } else { 1.0 };
+    for (pattern, range) in strand.ranges().filter(|&(pattern, _)| !goes_round || steps(pattern).is_some()) {
         let bytes = strand.edges[range].iter().map(|edge| edge.bytes).fold(0.0, f64::max);
-        let of_step = bytes / steps / f64::from(strand.spread);
+        let of_step = bytes / steps(pattern).unwrap_or(1.0) / f64::from(strand.spread);
         (largest, smallest) = (largest.max(of_step), smallest.min(of_step));
     }
     let is_pipelined = strand.stages.len() > 1 || strand.stages.iter().any(|stage| stage.pattern == Pattern::Relay);
-    let (fill, least) = PIPELINE;
-    let filled = if is_pipelined { (smallest / least).min(fill) } else { 1.0 };
+    let fills = if goes_round { AROUND } else { [PIPELINE; 2] };
+    let filled = fills.map(|(most, least)| (smallest / least).min(most)).into_iter().fold(1.0, f64::max);
+    let filled = if is_pipelined { filled } else { 1.0 };
     (largest / carriage.message_bytes).max(filled).ceil().clamp(1.0, f64::from(MOST_SLICES)) as u32
 }
 
@@ -326,9 +334,10 @@ fn push_strand(
                     let around = range.len();
                     let at = index - range.start;
                     let (up, down) = (range.start + (at + around - 1) % around, range.start + (at + 1) % around);
-                    if let Some(before) = before(turn, track.steps) {
-                        after.extend([tracks[up].transfer(before), tracks[down].transfer(before)]);
-                    }
+                    after.extend(before(turn, track.steps).map(|before| tracks[up].transfer(before)));
+                    // room is made slice by slice, also where a step has fewer slices than there is room for
+                    let made = (track.transfer(turn) - track.first).checked_sub(WINDOW);
+                    after.extend(made.map(|made| tracks[down].first + made));
                 }
                 Pattern::Relay => {
                     after.extend(neighbours.before.iter().map(|&before| tracks[before].transfer(turn)));
@@ -350,8 +359,8 @@ fn push_strand(
     }
 }
 
-/// The turn of a ring's edge one block of slices earlier: the step before, or the last step of the block before. Its
-/// neighbours must have come that far: one has then sent what is to be passed on, the other has made room.
+/// The turn of a ring's edge one block of slices earlier: the step before, or the last step of the block before. The edge
+/// before must have come that far: it has then sent what is to be passed on.
 fn before(turn: Turn, steps: u32) -> Option<Turn> {
     match turn.step.checked_sub(1) {
         Some(step) => Some(Turn { step, ..turn }),
