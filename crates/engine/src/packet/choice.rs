@@ -4,6 +4,11 @@ use super::port::Port;
 use crate::Picoseconds;
 use eastwest_transport::{Packet, Random};
 
+/// Queues are told apart in steps of 16 KiB, four full packets, as switches grade them coarsely. Byte by byte, each flow
+/// at line rate would find the port shortest that its own last packet has just left, keep to it, and meet the same flows
+/// further down time and again: a permutation then takes 8 % longer than at random.
+const GRADE_BITS: u32 = 14;
+
 /// The rule of choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
@@ -12,7 +17,8 @@ pub enum Choice {
     Hash,
     /// Any, at random, for every packet: spraying by the switch.
     Random,
-    /// The one with the fewest bytes before it; of equal ones any. A switch sees that a port of its own is down.
+    /// The one with the fewest bytes before it, in coarse steps; of equal ones any. A switch sees that a port of its own
+    /// is down.
     ShortestQueue,
     /// Of two drawn at random the one with fewer bytes before it.
     ShorterOfTwo,
@@ -35,9 +41,9 @@ pub enum Choice {
     },
 }
 
-/// The port with the fewest bytes before it; of equal ones any.
+/// The port with the fewest bytes before it, in coarse steps; of equal ones any.
 pub(super) fn shortest(ports: &[u32], random: &mut Random, all: &[Port]) -> u32 {
-    least(ports, random, |port| queue(all, port))
+    least(ports, random, |port| queue(all, port) >> GRADE_BITS)
 }
 
 /// Of two ports drawn at random the one with fewer bytes before it.
