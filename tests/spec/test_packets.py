@@ -163,6 +163,42 @@ def test_entropy_values_are_a_power_of_two(told):
     assert "settings.yaml:1:24: entropy values are counted in powers of two up to 32,768, not 48" in message
 
 
+def test_infiniband_has_lanes_retries_and_congestion_control():
+    assert settings("infiniband", infiniband={"vl_buffer": "64 KiB", "retries": 3}) == {
+        "vl_buffer": 65_536,
+        "retries": 3,
+    }
+    found = settings("infiniband", infiniband={"congestion_control": "on"})
+    assert (found["fecn_threshold"], found["fecn_between"], found["fecn_least"]) == (15, 10, 512)
+    assert (found["ccti_increase"], found["ccti_timer_s"], found["ccti_min"]) == (1, 150 * 1.024e-6, 0)
+    found = settings("infiniband", infiniband={"congestion_control": {"threshold": 8, "ccti_timer": "10 us"}})
+    assert (found["fecn_threshold"], found["fecn_between"], found["ccti_timer_s"]) == (8, 10, 1e-5)
+    assert settings("infiniband", infiniband={"congestion_control": "off"}) == {"fecn_threshold": 0}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("switch: {room: 1 MB}", "settings.yaml:1:16: room is a setting of uet and mrc and rocev2 and dctcp"),
+        ("switch: {pauses: off}", "pauses is a setting of uet and mrc and rocev2 and dctcp"),
+        ("transport: {dcqcn: paper}", "dcqcn is a setting of rocev2, and the transport is infiniband"),
+        ("infiniband: {vl_buffer: 4 KiB}", "vl_buffer of infiniband must be at least 32768, not '4 KiB'"),
+        ("infiniband: {retries: 8}", "retries of infiniband must be at most 7, not 8"),
+        ("infiniband: {congestion_control: yes}", "'yes' does not fit congestion_control of infiniband"),
+        ("infiniband: {congestion_control: {threshold: 16}}", "must be at most 15, not 16"),
+        ("infiniband: {credits: 5}", "unknown entry 'credits' in infiniband"),
+    ],
+)
+def test_misuse_of_infiniband_s_settings_is_told(told, text, said):
+    (message,) = told(text, "infiniband")
+    assert said in message
+
+
+def test_credits_are_infiniband_s_alone(told):
+    (message,) = told("infiniband:\n  vl_buffer: 64 KiB")
+    assert "settings.yaml:2:14: vl_buffer is a setting of infiniband, and the transport is rocev2" in message
+
+
 def test_an_empty_file_states_nothing(tmp_path):
     (tmp_path / "empty.yaml").write_text("# as it is\n")
     assert spec.read_settings(tmp_path / "empty.yaml", "uet") == spec.FileSettings()

@@ -1,13 +1,17 @@
 """Studies by packets: held against fluid where nothing competes, and refused where packets cannot do it."""
 
 import copy
+import dataclasses
+import json
 
+import numpy as np
 import pytest
 
 from eastwest import spec
 from eastwest.errors import InputError
+from eastwest.fabric import write_routes
 from eastwest.spec import StudyError
-from eastwest.study import packets, run, to_json, to_table
+from eastwest.study import packets, routes, run, to_json, to_table
 
 STUDY = {
     "name": "packets",
@@ -193,13 +197,58 @@ def test_exchanges_inside_a_server_send_no_packets():
 @pytest.mark.parametrize(
     ("fabric", "said"),
     [
-        ({"balancing": "pinned"}, "rocev2 knows ecmp, wcmp, flowlet, spray, adaptive there, not pinned"),
+        ({"balancing": "source"}, "rocev2 knows ecmp, wcmp, flowlet, spray, adaptive, pinned there, not source"),
         ({"balancing": "ecmp", "hash_seeds": "shared"}, "a seed of its own"),
     ],
 )
 def test_what_packets_cannot_do_is_refused(fabric, said):
     with pytest.raises(StudyError, match=said):
         run(study(ALL_REDUCE, fabric=fabric))
+
+
+INFINIBAND = {"technology": "infiniband", "switch": "qm9700"}
+
+
+def test_on_infiniband_ports_wait_for_credits_and_nothing_is_dropped():
+    found = by("packet", study(ALL_TO_ALL, fabric={**INFINIBAND, "balancing": "pinned"})).packets
+    assert found.drops == found.retransmits == found.marks == 0
+    assert found.pauses > 0
+    assert found.paused_s > 0
+
+
+def tabled(folder, balancing, **columns):
+    """A study of a shift between two units, whose routes are a table of its own, changed in some columns."""
+    values = copy.deepcopy(STUDY)
+    values["fabrics"]["one"] |= {**INFINIBAND, "balancing": balancing}
+    shift = {"name": "shift", "send_recv": {"shift": 16}, "bytes": "4 MiB"}
+    values["workloads"]["job"]["operations"] = [shift]
+    path = folder / "study.yaml"
+    path.write_text(json.dumps(values))
+    built, tables = routes(spec.load(path), "one")
+    write_routes(
+        dataclasses.replace(tables, **{name: change(tables) for name, change in columns.items()}),
+        built,
+        folder / "own.csv",
+    )
+    values["fabrics"]["one"] |= {"routes": "own.csv", "balancing": "ecmp"}
+    path.write_text(json.dumps(values))
+    return spec.load(path)
+
+
+def test_packets_take_the_tables_of_a_file(tmp_path):
+    given = tabled(tmp_path, "pinned")
+    pinned = study(
+        {"name": "shift", "send_recv": {"shift": 16}, "bytes": "4 MiB"}, fabric={**INFINIBAND, "balancing": "pinned"}
+    )
+    # of links that lead to one switch a table may hold another, with the same time
+    assert by("packet", given).step_s == pytest.approx(by("packet", pinned).step_s, rel=1e-3)
+    assert by("packet", given).step_s == pytest.approx(by("fluid", given).step_s, rel=0.05)
+
+
+def test_tables_whose_weights_differ_are_refused(tmp_path):
+    given = tabled(tmp_path, "spray", weight=lambda tables: 1.0 + np.arange(len(tables.weight)) % 2)
+    with pytest.raises(InputError, match="different weights, which packets ignore"):
+        run(given)
 
 
 def test_sharp_is_refused():

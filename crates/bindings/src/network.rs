@@ -25,7 +25,7 @@ use std::time::Duration;
 const LISTEN: Duration = Duration::from_millis(50);
 
 type Column<'py> = PyReadonlyArray1<'py, u32>;
-type RoutesIn<'py> = (Column<'py>, Column<'py>, Column<'py>, PyReadonlyArray1<'py, f64>);
+pub(crate) type RoutesIn<'py> = (Column<'py>, Column<'py>, Column<'py>, PyReadonlyArray1<'py, f64>);
 type ColumnOut<'py> = Bound<'py, PyArray1<u32>>;
 type RoutesOut<'py> = (ColumnOut<'py>, ColumnOut<'py>, ColumnOut<'py>, Bound<'py, PyArray1<f64>>);
 
@@ -156,6 +156,14 @@ pub(crate) fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBo
     result.map_err(|_| PyRuntimeError::new_err("the engine stopped on an internal error; please report it"))
 }
 
+/// Rows of forwarding tables from their columns.
+pub(crate) fn tables((switch, destination, link, weight): &RoutesIn<'_>) -> PyResult<Vec<Route>> {
+    let ends = switch.as_slice()?.iter().zip(destination.as_slice()?);
+    let ways = link.as_slice()?.iter().zip(weight.as_slice()?);
+    let route = |((&switch, &destination), (&link, &weight))| Route { switch, destination, link, weight };
+    Ok(ends.zip(ways).map(route).collect())
+}
+
 #[pymethods]
 impl Network {
     /// Nodes and links as flat arrays; rates are payload bytes a second, latencies seconds. `routes` are the columns of
@@ -186,12 +194,8 @@ impl Network {
         );
         let topology = match routes {
             None => graph.and_then(Topology::new),
-            Some((switch, destination, link, weight)) => {
-                let (switch, destination) = (switch.as_slice()?, destination.as_slice()?);
-                let ends = switch.iter().zip(destination);
-                let ways = link.as_slice()?.iter().zip(weight.as_slice()?);
-                let route = |((&switch, &destination), (&link, &weight))| Route { switch, destination, link, weight };
-                let routes: Vec<Route> = ends.zip(ways).map(route).collect();
+            Some(columns) => {
+                let routes = tables(&columns)?;
                 graph.and_then(|graph| Topology::with_routes(graph, &routes))
             }
         };

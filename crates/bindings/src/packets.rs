@@ -2,14 +2,16 @@
 
 use eastwest_engine::graph::Graph;
 use eastwest_engine::packet::{
-    Becomes, Buffers, Change, Choice, Flow, Live, Marking, NetworkSettings, PacketOutcome, Pause, Sampling, Scene,
-    Simulation, Start, Totals, Transport, Trigger, TriggerKind, Trimming, Watchdog, longest_round_trip, round_trip,
+    Becomes, Buffers, Change, Choice, Fecn, Flow, LaneBuffer, Live, Marking, NetworkSettings, PacketOutcome, Pause,
+    Sampling, Scene, Simulation, Start, Totals, Transport, Trigger, TriggerKind, Trimming, Watchdog,
+    longest_round_trip, round_trip,
 };
 use eastwest_engine::routing::Forwarding;
 use eastwest_engine::{PS_PER_S, Picoseconds};
 use eastwest_transport::Framing;
 use eastwest_transport::dcqcn::DcqcnSettings;
 use eastwest_transport::dctcp::DctcpSettings;
+use eastwest_transport::infiniband::{InfiniBandSettings, ThrottleSettings};
 use eastwest_transport::mrc::MrcSettings;
 use eastwest_transport::roce::{Repeat, RoceSettings};
 use eastwest_transport::sprayed::{NsccSettings, SprayedSettings};
@@ -19,7 +21,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::capture::{Capture, CapturingIn};
-use crate::network::{interruptible, node_kind};
+use crate::network::{RoutesIn, interruptible, node_kind, tables};
 use crate::series::{self, SamplingIn};
 use crate::{EngineError, to_python};
 
@@ -63,6 +65,14 @@ pub struct SettingsIn {
     pause_at: u32,
     watchdog_detect_s: f64,
     watchdog_restore_s: f64,
+    vl_buffer: u32,
+    retries: u32,
+    fecn_threshold: u8,
+    fecn_between: u32,
+    fecn_least: u16,
+    ccti_increase: u16,
+    ccti_timer_s: f64,
+    ccti_min: u16,
     loss: f64,
     patience_s: f64,
     shares_contexts: bool,
@@ -155,6 +165,7 @@ pub(crate) enum AnyTransport {
     Mrc(MrcSettings),
     Dctcp(DctcpSettings),
     Roce(RoceSettings),
+    InfiniBand(InfiniBandSettings),
 }
 
 impl AnyTransport {
@@ -174,6 +185,9 @@ impl AnyTransport {
                 Box::new(Simulation::open(graph, forwarding, nics, changes, transport, settings)?)
             }
             Self::Roce(transport) => Box::new(Simulation::open(graph, forwarding, nics, changes, transport, settings)?),
+            Self::InfiniBand(transport) => {
+                Box::new(Simulation::open(graph, forwarding, nics, changes, transport, settings)?)
+            }
         })
     }
 }
@@ -202,6 +216,7 @@ impl SettingsIn {
             }),
             "dctcp" => AnyTransport::Dctcp(DctcpSettings { sprayed: self.sprayed() }),
             "rocev2" => AnyTransport::Roce(self.roce()?),
+            "infiniband" => AnyTransport::InfiniBand(self.infiniband()?),
             word => return Err(EngineError::new_err(format!("unknown transport '{word}'"))),
         })
     }
@@ -213,7 +228,9 @@ impl SettingsIn {
     pub(crate) fn network(&self) -> PyResult<NetworkSettings> {
         let trimming = if self.trim == 0 { Trimming::Off } else { Trimming::To { bytes: self.trim } };
         Ok(NetworkSettings {
-            buffers: if self.pause_above > 0 {
+            buffers: if self.transport == "infiniband" {
+                self.credits()
+            } else if self.pause_above > 0 {
                 Buffers::Lossless { pause: Pause { above: self.pause_above, at: self.pause_at } }
             } else {
                 Buffers::Lossy { room: self.room, trimming }
@@ -243,6 +260,7 @@ impl SettingsIn {
             "shorter-of-two" => Choice::ShorterOfTwo,
             "least-congested" => Choice::LeastCongested { every: picoseconds(self.telemetry_s) },
             "wcmp" => Choice::Weighted,
+            "pinned" => Choice::Pinned,
             "flowlet" => Choice::Flowlet { gap: picoseconds(self.flowlet_gap_s) },
             "source" => Choice::Source {
                 // RoCEv2 and DCTCP keep one value a flow
@@ -271,6 +289,39 @@ impl SettingsIn {
         }
     }
 
+    fn credits(&self) -> Buffers {
+        Buffers::Credits {
+            buffer: match self.vl_buffer {
+                0 => LaneBuffer::RoundTrip { packet: self.full() },
+                bytes => LaneBuffer::Bytes(bytes),
+            },
+            fecn: (self.fecn_threshold > 0).then_some(Fecn {
+                threshold: self.fecn_threshold,
+                between: self.fecn_between,
+                least: self.fecn_least,
+            }),
+        }
+    }
+
+    /// Bytes of a full packet.
+    fn full(&self) -> u16 {
+        self.payload + self.header
+    }
+
+    fn infiniband(&self) -> PyResult<InfiniBandSettings> {
+        Ok(InfiniBandSettings {
+            connection: self.roce()?,
+            retries: self.retries,
+            throttle: (self.fecn_threshold > 0).then_some(ThrottleSettings {
+                packet_time: picoseconds(f64::from(self.full()) / self.rate),
+                packet: self.full(),
+                increase: self.ccti_increase,
+                timer: picoseconds(self.ccti_timer_s),
+                least: self.ccti_min,
+            }),
+        })
+    }
+
     fn roce(&self) -> PyResult<RoceSettings> {
         Ok(RoceSettings {
             framing: self.framing(),
@@ -294,21 +345,27 @@ impl SettingsIn {
 
 #[pymethods]
 impl PacketNetwork {
-    /// Nodes and links as flat arrays; rates are bytes a second on the wire, latencies seconds.
+    /// Nodes and links as flat arrays; rates are bytes a second on the wire, latencies seconds. `routes` are the columns
+    /// of forwarding tables (switch, destination, link, weight) to use in place of the shortest paths.
     #[new]
+    #[pyo3(signature = (kind, src, dst, rate, latency_s, routes=None))]
     fn new(
         kind: PyReadonlyArray1<'_, u8>,
         src: PyReadonlyArray1<'_, u32>,
         dst: PyReadonlyArray1<'_, u32>,
         rate: PyReadonlyArray1<'_, f64>,
         latency_s: PyReadonlyArray1<'_, f64>,
+        routes: Option<RoutesIn<'_>>,
     ) -> PyResult<Self> {
         let kind = kind.as_slice()?.iter().map(|&code| node_kind(code)).collect::<PyResult<Vec<_>>>()?;
         let (nodes, links) = (kind.len(), src.len()?);
         let latency = latency_s.as_slice()?.iter().map(|&time| picoseconds(time)).collect();
         let (src, dst, rate) = (src.as_slice()?.to_vec(), dst.as_slice()?.to_vec(), rate.as_slice()?.to_vec());
         let graph = Graph::new(kind, vec![0; nodes], src, dst, rate, latency, vec![false; links]).map_err(to_python)?;
-        let forwarding = Forwarding::new(&graph);
+        let forwarding = match routes {
+            None => Forwarding::new(&graph),
+            Some(columns) => Forwarding::with_routes(&graph, &tables(&columns)?).map_err(to_python)?,
+        };
         Ok(Self { graph, forwarding })
     }
 
@@ -364,6 +421,7 @@ impl PacketNetwork {
             AnyTransport::Mrc(transport) => run.with(py, &transport)?,
             AnyTransport::Dctcp(transport) => run.with(py, &transport)?,
             AnyTransport::Roce(transport) => run.with(py, &transport)?,
+            AnyTransport::InfiniBand(transport) => run.with(py, &transport)?,
         };
         let out = PyDict::new(py);
         let times = |get: fn(&eastwest_engine::packet::FlowOutcome) -> Option<Picoseconds>| {
@@ -402,6 +460,7 @@ pub(crate) fn counts(out: &Bound<'_, PyDict>, totals: &Totals) -> PyResult<()> {
         ("retransmits", totals.retransmits),
         ("cnps", totals.cnps),
         ("storms", totals.storms),
+        ("failed", totals.failed),
         ("pauses", totals.pauses),
         ("deepest_queue_bytes", totals.deepest),
     ] {

@@ -12,6 +12,7 @@
 mod bitmap;
 pub mod dcqcn;
 pub mod dctcp;
+pub mod infiniband;
 pub mod mrc;
 mod packet;
 mod path_health;
@@ -76,6 +77,11 @@ pub trait Sender {
     /// What is known of the paths of flows of a context; nothing where there is but one.
     fn paths(_context: &Self::Context) -> PathHealth {
         PathHealth::default()
+    }
+
+    /// Whether it has given up: nothing more will come of the flow.
+    fn has_failed(&self) -> bool {
+        false
     }
 }
 

@@ -89,6 +89,11 @@ impl RoceSender {
             retransmits: 0,
         }
     }
+
+    /// Lowest packet that is not acknowledged.
+    pub fn acknowledged(&self) -> u32 {
+        self.acknowledged
+    }
 }
 
 impl Sender for RoceSender {

@@ -26,9 +26,21 @@ def run(
         str, typer.Option(metavar="STUDY", help="In place of --topology: a study, of which --fabric is taken.")
     ] = "",
     fabric: Annotated[str, typer.Option(metavar="NAME", help="The fabric of --study.")] = "",
-    transport: Annotated[Literal["uet", "mrc", "rocev2", "dctcp"], typer.Option(help="What the hosts speak.")] = "uet",
+    transport: Annotated[
+        Literal["uet", "mrc", "rocev2", "infiniband", "dctcp"], typer.Option(help="What the hosts speak.")
+    ] = "uet",
     balancing: Annotated[
-        Literal["hash", "random", "shortest-queue", "shorter-of-two", "least-congested", "wcmp", "flowlet", "source"],
+        Literal[
+            "hash",
+            "random",
+            "shortest-queue",
+            "shorter-of-two",
+            "least-congested",
+            "wcmp",
+            "flowlet",
+            "pinned",
+            "source",
+        ],
         typer.Option(help="How a switch chooses a port: by a hash of flow and entropy, by its queues, by flowlets."),
     ] = "hash",
     settings_file: Annotated[

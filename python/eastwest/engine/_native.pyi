@@ -85,6 +85,8 @@ class PacketNetwork:
         dst: npt.NDArray[np.uint32],
         rate: npt.NDArray[np.float64],
         latency_s: npt.NDArray[np.float64],
+        routes: tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.float64]]
+        | None = None,
     ) -> None: ...
     def round_trips_s(
         self,

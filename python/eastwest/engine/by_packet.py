@@ -61,7 +61,7 @@ def run_by_packet(
     fabric = network.fabric
     efficiency = fabric.links["efficiency"].to_numpy().astype(np.float64)
     with named(step, fabric):
-        packets = PacketNetwork(fabric, wire_rates(fabric))
+        packets = PacketNetwork(fabric, wire_rates(fabric), network.tables)
         wrong = changes(carriage.events, fabric, carriage.routes_after_s, packets.rate_bps)
         arrays = network.native.run_packets(
             np.ascontiguousarray(gpu_of_rank, dtype=np.uint32),

@@ -34,6 +34,8 @@ TCP_ROOM = 4.0
 TCP_TIMEOUT_S = 10e-3
 """Least time for a repeat, as data centres set it (Linux: 200 ms); after a pause so long a connection begins anew in
 slow start (RFC 5681, section 4.1)."""
+IB_PAYLOAD, IB_HEADER, IB_CONTROL = 4096, 26, 30
+"""InfiniBand's largest MTU; LRH 8, BTH 12, ICRC 4 and VCRC 2 around it; an ACK has 4 of AETH besides."""
 ROCE_TIMEOUT_S = 4.096e-6 * 2**14
 """Local ACK timeout of 14, the usual default of RDMA connections."""
 
@@ -50,6 +52,7 @@ class Framing:
 FRAMINGS: dict[Transport, Framing] = {
     "uet": Framing(UET_PAYLOAD, UET_HEADER, UET_CONTROL),
     "mrc": Framing(UET_PAYLOAD, UET_HEADER, UET_CONTROL),
+    "infiniband": Framing(IB_PAYLOAD, IB_HEADER, IB_CONTROL),
     "rocev2": Framing(ROCE_PAYLOAD, ROCE_HEADER, ROCE_CONTROL),
     "dctcp": Framing(TCP_PAYLOAD, TCP_HEADER, TCP_CONTROL),
 }
@@ -67,7 +70,8 @@ def settings_for(
     """Settings for flows on a network, with the transport's own framing where none is given; DCTCP always has its own.
 
     Ultra Ethernet and MRC: room of one bandwidth-delay product before each port, trimming, marks from 0.2 to 0.8 of it.
-    RoCEv2: lossless by pauses, no marks. DCTCP: four bandwidth-delay products of room, marks above a seventh of one.
+    RoCEv2: lossless by pauses, no marks. InfiniBand: lossless by credits, no congestion control. DCTCP: four
+    bandwidth-delay products of room, marks above a seventh of one.
 
     What is `stated` stands in place of these; framing scales the rest. Where it leaves neither pauses nor room,
     switches have room of one bandwidth-delay product.
@@ -95,15 +99,15 @@ def settings_for(
         choice=choice,
         seed=seed,
     )
-    habits = {"dctcp": _dctcp, "rocev2": _rocev2, "uet": _sprayed, "mrc": _sprayed}
+    habits = {"dctcp": _dctcp, "rocev2": _rocev2, "infiniband": _infiniband, "uet": _sprayed, "mrc": _sprayed}
     return _with(habits[transport](bare), values)
 
 
 def _with(settings: PacketSettings, values: dict[str, Any]) -> PacketSettings:
     changed = replace(settings, **values)
-    if changed.transport == "rocev2" and "ack_every" in values:
+    if changed.transport in ("rocev2", "infiniband") and "ack_every" in values:
         changed = replace(changed, ack_packets=max(1, changed.ack_every // changed.payload))
-    if not changed.pause_above and not changed.room:
+    if not changed.pause_above and not changed.room and changed.transport != "infiniband":
         changed = replace(changed, room=_product(changed) * _full(changed))
     return changed
 
@@ -120,9 +124,12 @@ def _product(settings: PacketSettings) -> int:
 
 def _rocev2(bare: PacketSettings) -> PacketSettings:
     full = _full(bare)
-    lossless = replace(bare, pause_above=PAUSE_ABOVE * full, pause_at=PAUSE_AT * full)
+    return replace(_infiniband(bare), pause_above=PAUSE_ABOVE * full, pause_at=PAUSE_AT * full)
+
+
+def _infiniband(bare: PacketSettings) -> PacketSettings:
     # where switches spread a flow, a gap is no sign of loss: NICs then place packets in any order
-    return lossless if bare.choice == "hash" else replace(lossless, repeat="any-order")
+    return bare if bare.choice in ("hash", "pinned") else replace(bare, repeat="any-order")
 
 
 def _sprayed(bare: PacketSettings) -> PacketSettings:

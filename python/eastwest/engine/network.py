@@ -162,7 +162,7 @@ class Network:
         is_switch = (nodes["kind"] == "switch").to_numpy()
         src, dst = (links[end].to_numpy().astype(np.uint32) for end in ("src", "dst"))
         self.fabric = fabric
-        self.is_routed = routes is not None
+        self.is_routed, self.tables = routes is not None, routes
         self._reduction, self._hosts = Reduction.of(fabric.plan), Hosts(fabric)
         self.rate_bps: Floats = links.select(pl.col("rate_bps") * pl.col("efficiency")).to_series().to_numpy()
         given = None if routes is None else (routes.switch, routes.destination, routes.link, routes.weight)

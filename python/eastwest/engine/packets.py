@@ -14,15 +14,17 @@ from eastwest.engine._native import EngineError
 from eastwest.engine.network import Floats
 from eastwest.engine.program import BITS
 from eastwest.engine.series import Ports, Sampling, Series
-from eastwest.fabric import Fabric
+from eastwest.fabric import Fabric, Routes
 from eastwest.workload.flows import Flows
 
-Transport = Literal["uet", "mrc", "rocev2", "dctcp"]
+Transport = Literal["uet", "mrc", "rocev2", "infiniband", "dctcp"]
 Dcqcn = Literal["off", "paper"]
 CongestionControl = Literal["nscc", "rccc", "nscc+rccc"]
 Repeat = Literal["go-back-n", "selective", "any-order"]
 Becomes = Literal["down", "up", "rate", "erring"]
-Choice = Literal["hash", "random", "shortest-queue", "shorter-of-two", "least-congested", "wcmp", "flowlet", "source"]
+Choice = Literal[
+    "hash", "random", "shortest-queue", "shorter-of-two", "least-congested", "wcmp", "flowlet", "pinned", "source"
+]
 Adaptive = Literal["shortest-queue", "shorter-of-two", "least-congested"]
 """Choices by queues."""
 PS_PER_S = 1e12
@@ -52,7 +54,15 @@ class PacketSettings:
     so many bytes of what came by one cable pauses its other end, until it holds `pause_at`; the watchdog drops what
     waits where a pause lasts `watchdog_detect_s` (0: never), and hears none for `watchdog_restore_s`. `choice` says how
     a switch picks a port: a flow that pauses for longer than `flowlet_gap_s` begins a flowlet; least-congested switches
-    tell each other of their queues every `telemetry_s`. `loss` is the share of packets that bit errors take on a link.
+    tell each other of their queues every `telemetry_s`. `pinned` ones have one port for each
+    receiver, as static tables do. `loss` is the share of packets that bit errors take on a link.
+
+    InfiniBand: as RoCEv2, and a timer that runs out `retries` times in a row after the first ends the flow, unfinished.
+    Nothing is dropped, since a port sends only what it has credits for: the buffer of `vl_buffer` bytes at the end of
+    each cable (0: what keeps the cable busy and two packets more). Where `fecn_threshold` is not 0, congestion is
+    controlled (annex A10): ports that are its root mark packets of `fecn_least` bytes and more, one of `fecn_between` +
+    1 on average, once (16 - `fecn_threshold`) sixteenths of a buffer wait; a notification raises a sender's index by
+    `ccti_increase`, each `ccti_timer_s` it falls by one, not below `ccti_min`.
 
     Where `shares_contexts`, what a sender has learnt outlasts its flow, and flows at once share it: window and paths of
     uet and mrc belong to the two NICs, a connection's window and a queue pair's rate to these; else each flow begins
@@ -84,6 +94,14 @@ class PacketSettings:
     pause_at: int = 0
     watchdog_detect_s: float = 0.0
     watchdog_restore_s: float = 0.0
+    vl_buffer: int = 0
+    retries: int = 7
+    fecn_threshold: int = 0
+    fecn_between: int = 10
+    fecn_least: int = 512
+    ccti_increase: int = 1
+    ccti_timer_s: float = 150 * 1.024e-6
+    ccti_min: int = 0
     loss: float = 0.0
     patience_s: float = 1.0
     shares_contexts: bool = False
@@ -100,8 +118,10 @@ class PacketRun:
 
     `end_s` is when the sender knew that all had arrived, `received_s` when it had. Counts: `packets` of data that
     senders sent, repeats included; `link_hops`, transmissions over links; `delivered`, packets of data that arrived
-    whole. `flow_retransmits` are the packets of each flow that were sent again, `ports` what became of each port.
-    `capture` holds what left by chosen links, `series` the run over time, where that was wanted.
+    whole; `failed`, flows whose sender gave up; with InfiniBand `pauses` and `paused_s` tell how often and how long
+    ports had something to send and no credits. `flow_retransmits`
+    are the packets of each flow that were sent again, `ports` what became of each port. `capture` holds what left by
+    chosen links, `series` the run over time, where that was wanted.
     """
 
     start_s: Floats
@@ -117,6 +137,7 @@ class PacketRun:
     retransmits: int
     cnps: int
     storms: int
+    failed: int
     pauses: int
     paused_s: float
     deepest_queue_bytes: int
@@ -171,12 +192,17 @@ class NativeFlows:
 class PacketNetwork:
     """A fabric's NICs, queues and cables inside the engine; build it once, run many flows on it."""
 
-    def __init__(self, fabric: Fabric, rate_bps: Floats | None = None) -> None:
+    def __init__(self, fabric: Fabric, rate_bps: Floats | None = None, routes: Routes | None = None) -> None:
         """Reads the fabric's tables into the engine; `rate_bps` are other rates of its links on the wire.
 
+        Packets take these `routes`, or else the shortest paths.
+
         Raises:
-            EngineError: the tables contradict each other.
+            EngineError: the tables contradict each other; the routes loop, have holes, or weigh the links of a switch
+                for a destination differently, which packets do not.
         """
+        if routes is not None and not routes.is_even:
+            raise EngineError("the links of a switch for one destination have different weights, which packets ignore")
         links, nodes = fabric.links, fabric.nodes
         kind = nodes["kind"].to_physical().to_numpy().astype(np.uint8)
         self.fabric = fabric
@@ -188,6 +214,7 @@ class PacketNetwork:
             links["dst"].to_numpy().astype(np.uint32),
             self.rate_bps / BITS,
             links["latency_s"].to_numpy().astype(np.float64),
+            None if routes is None else (routes.switch, routes.destination, routes.link, routes.weight),
         )
 
     def round_trip_s(self, flows: Flows, there: int, back: int) -> float:

@@ -38,6 +38,12 @@ class Routes:
     link: NDArray[np.uint32]
     weight: NDArray[np.float64]
 
+    @property
+    def is_even(self) -> bool:
+        """Whether all links of a switch for a destination carry the same."""
+        rows = pl.DataFrame({"switch": self.switch, "destination": self.destination, "weight": self.weight})
+        return bool((rows.group_by("switch", "destination").agg(pl.col("weight").n_unique())["weight"] == 1).all())
+
 
 def read_routes(path: Path, fabric: Fabric) -> Routes:
     """Reads the forwarding tables of a fabric.

@@ -25,7 +25,10 @@ def simulation_table(result: SimulationResult) -> Table:
         "trimmed": f"{run.trims:,}",
         "dropped": f"{run.drops:,}",
         "marked": f"{run.marks:,}",
-        "pauses": f"{run.pauses:,}, {format_time(run.paused_s)} in all" if run.pauses else "0",
+        **({"given up": f"{run.failed:,}"} if run.failed else {}),
+        ("waits for credits" if result.settings.transport == "infiniband" else "pauses"): (
+            f"{run.pauses:,}, {format_time(run.paused_s)} in all" if run.pauses else "0"
+        ),
         "deepest queue": format_size(run.deepest_queue_bytes),
         "link-hops": f"{run.link_hops:,}",
         **({"captured": f"{len(run.capture):,}"} if run.capture is not None else {}),

@@ -80,6 +80,7 @@ class SimulationResult:
             "retransmits": run.retransmits,
             "cnps": run.cnps,
             "storms": run.storms,
+            "failed": run.failed,
             "pauses": run.pauses,
             "paused_s": run.paused_s,
             "deepest_queue_bytes": run.deepest_queue_bytes,

@@ -22,20 +22,30 @@ from eastwest.spec.values import Entry, Size, Time, refuse
 
 TRANSPORTS: dict[str, Transport] = {
     "rocev2": "rocev2",
-    "infiniband": "rocev2",
+    "infiniband": "infiniband",
     "ultra-ethernet": "uet",
     "mrc": "mrc",
 }
-"""Of a fabric's technology. InfiniBand's credits are taken for pauses, and its transport for RoCEv2's."""
+"""Of a fabric's technology."""
+
+BY_DROPS_OR_PAUSES: tuple[Transport, ...] = ("uet", "mrc", "rocev2", "dctcp")
+"""Those that InfiniBand's credits are not for."""
 
 KNOWN_TO: dict[tuple[str, str], tuple[Transport, ...]] = {
     ("transport", "entropies"): ("uet", "mrc"),
     ("transport", "probe_every"): ("mrc",),
     ("transport", "congestion_control"): ("uet",),
-    ("transport", "repeat"): ("rocev2",),
+    ("transport", "repeat"): ("rocev2", "infiniband"),
     ("transport", "keep"): ("uet", "mrc", "dctcp"),
     ("transport", "dcqcn"): ("rocev2",),
     ("switch", "trimming"): ("uet", "mrc"),
+    ("switch", "room"): BY_DROPS_OR_PAUSES,
+    ("switch", "marks"): BY_DROPS_OR_PAUSES,
+    ("switch", "pauses"): BY_DROPS_OR_PAUSES,
+    ("switch", "watchdog"): BY_DROPS_OR_PAUSES,
+    ("infiniband", "vl_buffer"): ("infiniband",),
+    ("infiniband", "retries"): ("infiniband",),
+    ("infiniband", "congestion_control"): ("infiniband",),
 }
 """Settings that only some transports know."""
 
@@ -74,6 +84,7 @@ EventText = Annotated[
     str, BeforeValidator(_event), WithJsonSchema({"type": "string", "examples": ["down spine-3 at 50 us for 1 ms"]})
 ]
 Off = Annotated[Literal["off"], Tag("off")]
+OnOrOff = Annotated[Literal["on", "off"], Tag("off")]
 
 
 class TransportSettings(Entry):
@@ -167,6 +178,40 @@ class SwitchSettings(Entry):
     """A flow that pauses for longer begins a flowlet, which may take another port."""
 
 
+class Notifications(Entry):
+    """Congestion control by forward and backward notifications (FECN, BECN), with the names of InfiniBand's annex A10.
+
+    Defaults are those of NVIDIA's congestion control manager, but for the timer.
+    """
+
+    threshold: Annotated[int, Strict(), Field(ge=1, le=15)] = 15
+    """How soon switches mark: from 1, loose, to 15, aggressive."""
+    marking_rate: Annotated[int, Strict(), Field(ge=0, le=65_535)] = 10
+    """Packets between two marks, on average."""
+    packet_size: PacketSize = 512.0
+    """Smaller packets are not marked."""
+    ccti_increase: Annotated[int, Strict(), Field(ge=1, le=127)] = 1
+    """By how much a notification raises a sender's index into the congestion control table."""
+    ccti_timer: Annotated[Time, Field(gt=0, le=1)] = 150 * 1.024e-6
+    """Time after which the index falls by one."""
+    ccti_min: Annotated[int, Strict(), Field(ge=0, le=127)] = 0
+    """Least index."""
+
+
+NotificationsOrNot = Annotated[Annotated[Notifications, Tag("set")] | OnOrOff, Discriminator(_off_or_set)]
+
+
+class InfiniBandSettings(Entry):
+    """What InfiniBand alone has."""
+
+    vl_buffer: Annotated[QueueSize, Field(ge=32_768)] | None = None
+    """Buffer of a virtual lane at the end of each cable."""
+    retries: Annotated[int, Strict(), Field(ge=0, le=7)] | None = None
+    """Times that a packet is sent again before the queue pair gives up."""
+    congestion_control: NotificationsOrNot | None = None
+    """Whether switches mark and senders slow down."""
+
+
 class Packets(Entry):
     """How packets are sent and switched, where it is not as the transport has it by default."""
 
@@ -174,6 +219,8 @@ class Packets(Entry):
     """How hosts send."""
     switch: SwitchSettings = SwitchSettings()
     """How switches treat packets."""
+    infiniband: InfiniBandSettings = InfiniBandSettings()
+    """What InfiniBand alone has."""
     events: tuple[EventText, ...] = ()
     """What goes wrong while the step runs, as in 'down spine-3 at 50 us for 1 ms'."""
     routes_after: Moment | None = None
@@ -194,7 +241,11 @@ def stated(asked: Packets, transport: Transport) -> Stated:
         if getattr(getattr(asked, part), key) is not None and transport not in known:
             message = f"{key} is a setting of {' and '.join(known)}, and the transport is {transport}"
             raise refuse(f"{message}: leave it out", at=(part, key))
-    values: dict[str, Any] = {**_hosts(asked.transport), **_switches(asked.switch, transport)}
+    values: dict[str, Any] = {
+        **_hosts(asked.transport),
+        **_switches(asked.switch, transport),
+        **_infiniband(asked.infiniband),
+    }
     values |= {"loss": asked.loss, "patience_s": asked.patience}
     return tuple((name, value) for name, value in values.items() if value is not None)
 
@@ -247,6 +298,24 @@ def _switches(asked: SwitchSettings, transport: Transport) -> dict[str, Any]:
             values |= {"watchdog_detect_s": detect, "watchdog_restore_s": restore}
         case "off":
             values |= {"watchdog_detect_s": 0.0}
+    return values
+
+
+def _infiniband(asked: InfiniBandSettings) -> dict[str, Any]:
+    values: dict[str, Any] = {"vl_buffer": _bytes(asked.vl_buffer), "retries": asked.retries}
+    control = Notifications() if asked.congestion_control == "on" else asked.congestion_control
+    match control:
+        case Notifications():
+            values |= {
+                "fecn_threshold": control.threshold,
+                "fecn_between": control.marking_rate,
+                "fecn_least": _bytes(control.packet_size),
+                "ccti_increase": control.ccti_increase,
+                "ccti_timer_s": control.ccti_timer,
+                "ccti_min": control.ccti_min,
+            }
+        case "off":
+            values["fecn_threshold"] = 0
     return values
 
 

@@ -24,6 +24,15 @@ CHOICES: dict[str, dict[str, Choice]] = {
         "flowlet": "flowlet",
         "spray": "random",
         "adaptive": "shortest-queue",
+        "pinned": "pinned",
+    },
+    "infiniband": {
+        "ecmp": "hash",
+        "wcmp": "wcmp",
+        "flowlet": "flowlet",
+        "spray": "random",
+        "adaptive": "shortest-queue",
+        "pinned": "pinned",
     },
     "uet": {"spray": "hash", "adaptive": "shortest-queue"},
     "mrc": {"source": "source", "spray": "hash", "adaptive": "shortest-queue"},
@@ -45,8 +54,6 @@ def check(study: Study, name: str) -> None:
 
     if asked.shape == "scheduled":
         refuse("shape", "cells and credits of a scheduled fabric are not simulated; take another shape")
-    if asked.routes is not None:
-        refuse("routes", "switches take the shortest paths there; leave out routes")
     if asked.hash_seeds != "per-switch":
         refuse("hash_seeds", "each switch hashes with a seed of its own there; leave out hash_seeds")
     known = CHOICES[TRANSPORTS[asked.technology]]
@@ -81,7 +88,7 @@ def wire(network: Network, carriage: Carriage) -> Wire:
     repeat: Repeat = "go-back-n"
     if carriage.balancing in ("spray", "adaptive"):
         repeat = "any-order"
-    elif plan["nic"]["retransmission"] == "selective-repeat":
+    elif transport == "rocev2" and plan["nic"]["retransmission"] == "selective-repeat":
         repeat = "selective"
     return Wire(transport, CHOICES[transport][carriage.balancing], repeat, carriage.paths)
 
@@ -111,7 +118,7 @@ def _sentence(row: Row) -> str:
     counts = {"dropped": found.drops, "trimmed": found.trims, "marked": found.marks, "sent again": found.retransmits}
     told = [f"{count:,} {what}" for what, count in counts.items() if count]
     if found.pauses:
-        told.append(f"{found.pauses:,} pauses asked for")
+        told.append(f"ports held back {found.pauses:,} times by pauses or for want of credits")
     became = ", ".join(told) or "none dropped, marked or sent again"
     return (
         f"{case}: of {found.messages:,} messages between servers the slowest hundredth takes {found.tail:.2g} times "

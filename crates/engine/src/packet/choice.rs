@@ -39,6 +39,8 @@ pub enum Choice {
         /// Entropy values of a flow.
         values: u16,
     },
+    /// One for each receiver, as static tables hold it (D-mod-k): what linear forwarding tables of InfiniBand have.
+    Pinned,
 }
 
 /// The port with the fewest bytes before it, in coarse steps; of equal ones any.

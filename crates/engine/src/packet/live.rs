@@ -121,6 +121,12 @@ impl<T: Transport> Live for Simulation<'_, T> {
 
     fn advance(&mut self, until: Picoseconds, stop: &AtomicBool, news: &mut Vec<News>) -> Result<Picoseconds> {
         let halt = self.handle(until, stop)?;
+        if self.totals.failed > 0 {
+            return Err(Error::Program(
+                "a queue pair has given up: what it sent was not acknowledged however often it was sent again"
+                    .to_owned(),
+            ));
+        }
         if self.news.is_empty() {
             if halt == Halt::Quiet && self.fates.iter().any(|fate| fate.received.is_none()) {
                 return Err(Error::Program(format!(

@@ -81,6 +81,9 @@ impl<T: Transport> Simulation<'_, T> {
             self.feed_by_class(host, index);
             return;
         }
+        if self.credits.is_some() {
+            return self.feed_by_credits(host, index);
+        }
         let mut waiting = self.ports[index as usize].next();
         if waiting.is_none() && !self.ports[index as usize].is_paused {
             waiting = self.poll_for(host, index, 0);
@@ -193,6 +196,9 @@ impl<T: Transport> Simulation<'_, T> {
         }
         let context = self.routes[flow as usize].context;
         sender.on_deadline(&mut self.contexts[context].sending, self.now);
+        if sender.has_failed() {
+            return self.give_up(flow);
+        }
         self.arm(flow);
         self.wake_refused(context);
         self.wake(flow);
@@ -207,6 +213,16 @@ impl<T: Transport> Simulation<'_, T> {
                 return;
             }
         }
+    }
+
+    /// A flow's sender has given up: nothing more of it is sent, and it never ends.
+    fn give_up(&mut self, flow: u32) {
+        let Some(sender) = self.senders[flow as usize].take() else { return };
+        self.totals.retransmits += sender.retransmits();
+        self.totals.failed += 1;
+        self.receivers[flow as usize] = None;
+        self.left -= 1;
+        self.contexts.leave(self.routes[flow as usize].context, self.now);
     }
 
     /// A packet has come to a host.

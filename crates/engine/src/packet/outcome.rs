@@ -39,9 +39,11 @@ pub struct Totals {
     pub cnps: u64,
     /// Packets sent again.
     pub retransmits: u64,
-    /// Pauses that ports asked for.
+    /// Flows whose sender gave up.
+    pub failed: u64,
+    /// Pauses that ports asked for; with credits, times that a port had something to send and no credits for it.
     pub pauses: u64,
-    /// Time that ports were paused, summed over ports.
+    /// Time that ports were paused or waited for credits, summed over ports.
     pub paused: Picoseconds,
     /// Storms of pauses that the watchdog broke.
     pub storms: u64,

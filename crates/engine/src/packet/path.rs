@@ -64,7 +64,7 @@ fn one_way(graph: &Graph, forwarding: &Forwarding, from: u32, to: u32, bytes: u3
         if forwarding.attachment(switch) == Some(into.attachment) {
             return Ok(time);
         }
-        let next = forwarding.next(switch, into.attachment).first().copied();
+        let next = forwarding.next(switch, into.towards).first().copied();
         time += next.map_or(0, crossing);
         at = next.and_then(|link| forwarding.switch(graph.dst[link as usize]));
     }

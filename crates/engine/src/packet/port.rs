@@ -155,6 +155,11 @@ impl Port {
         Some(waiting)
     }
 
+    /// What is to go next, paused or not.
+    pub fn head(&self) -> Option<&Waiting> {
+        self.urgent.front().or(self.data.front())
+    }
+
     /// Takes what is to go next.
     pub fn next(&mut self) -> Option<Waiting> {
         if let Some(waiting) = self.next_urgent() {

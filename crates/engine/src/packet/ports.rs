@@ -11,9 +11,9 @@ use crate::Picoseconds;
 pub struct PortOutcome {
     /// Most bytes of data that waited before it.
     pub deepest: u32,
-    /// Pauses that its other end asked for.
+    /// Pauses that its other end asked for; with credits, times that it had something to send and none for it.
     pub pauses: u64,
-    /// Time that it was paused, summed over traffic classes.
+    /// Time that it was paused, summed over traffic classes, or waited for credits.
     pub paused: Picoseconds,
 }
 
@@ -46,6 +46,9 @@ impl<T: Transport> Simulation<'_, T> {
         if let Some(table) = &self.classes {
             return table.paused(index, now);
         }
+        if let Some(credits) = &self.credits {
+            return credits.waited(index, now);
+        }
         let over = self.pauses.get(&index).map_or(0, |pauses| pauses.paused);
         over + self.paused_since.get(&index).map_or(0, |&since| now.saturating_sub(since))
     }
@@ -54,7 +57,10 @@ impl<T: Transport> Simulation<'_, T> {
     pub(super) fn port_outcomes(&self, end: Picoseconds) -> Vec<PortOutcome> {
         let outcome = |(index, port): (u32, &super::port::Port)| PortOutcome {
             deepest: port.deepest,
-            pauses: self.pauses.get(&index).map_or(0, |pauses| pauses.asked),
+            pauses: match &self.credits {
+                Some(credits) => credits.waits(index),
+                None => self.pauses.get(&index).map_or(0, |pauses| pauses.asked),
+            },
             paused: self.paused(index, end),
         };
         (0..).zip(&self.ports).map(outcome).collect()

@@ -11,6 +11,7 @@ use super::changes::Change;
 use super::choice::Choice;
 use super::classes::Table;
 use super::contexts::Contexts;
+use super::credits::Credits;
 use super::draws::{Draws, Purpose};
 use super::granting::Granter;
 use super::live::News;
@@ -20,7 +21,7 @@ use super::port::{End, Port, Waiting};
 use super::ports::Pauses;
 use super::regions::{Onward, PORTS, Wheels};
 use super::series::Recorder;
-use super::settings::NetworkSettings;
+use super::settings::{Buffers, NetworkSettings};
 use super::steering::Steering;
 use super::transport::Transport;
 use super::triggers::{Flow, Start, Trigger, Triggers};
@@ -181,6 +182,8 @@ pub struct Simulation<'a, T: Transport> {
     pub(super) draws: Draws,
     pub(super) totals: Totals,
     pub(super) events: u64,
+    /// Credits of every cable, where a run has them.
+    pub(super) credits: Option<Box<Credits>>,
     /// Whether anybody looks at each packet that leaves: a capture, a series, or who asks what ports have sent.
     pub(super) is_observed: bool,
     /// What leaves by chosen links, where that is wanted.
@@ -258,6 +261,10 @@ impl<'a, T: Transport> Simulation<'a, T> {
             .collect();
         let wheel = Wheels::whole(&ports);
         let linger = ports.iter().map(Port::latency).max().unwrap_or(0);
+        let credits = match settings.buffers {
+            Buffers::Credits { buffer, fecn } => Some(Box::new(Credits::new(&ports, buffer, fecn))),
+            _ => None,
+        };
         let attachments = (0..forwarding.switches() as u32).map(|switch| forwarding.attachment(switch));
         let mut simulation = Self {
             transport,
@@ -301,6 +308,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
             draws: Draws::new(settings.seed),
             totals: Totals::default(),
             events: 0,
+            credits,
             is_observed: false,
             capture: None,
             classes: None,
@@ -338,7 +346,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
     fn part(&mut self) {
         let acts_at_once = |flow: &Flow| flow.when_sent.is_some() || flow.when_received.is_some();
         let tells_at_once = matches!(self.settings.choice, Choice::LeastCongested { .. });
-        if self.capture.is_none() && !tells_at_once && !self.flows.iter().any(acts_at_once) {
+        if self.capture.is_none() && self.credits.is_none() && !tells_at_once && !self.flows.iter().any(acts_at_once) {
             self.wheel = Wheels::parted(&mut self.ports, self.switch_seeds.len(), self.hosts.len(), self.region);
         }
     }
@@ -416,7 +424,9 @@ impl<'a, T: Transport> Simulation<'a, T> {
         self.totals.deepest = ports.iter().map(|port| port.deepest).max().unwrap_or(0).into();
         let (classes, paused) = self.classes.as_mut().map(|table| table.close(end)).unwrap_or_default();
         self.totals.paused += paused;
+        self.totals.paused += self.credits.as_ref().map_or(0, |credits| credits.waiting(end));
         self.close()?;
+        self.close_credits()?;
         let capture = self.capture.map(|capture| *capture);
         let (flows, totals) = (self.fates, self.totals);
         Ok(PacketOutcome { flows, ports, totals, end, events: self.events, series, capture, classes })
@@ -478,17 +488,18 @@ impl<'a, T: Transport> Simulation<'a, T> {
         }
         let (to, loss) = (port.to, u64::from(port.loss));
         if port.is_down || (loss > 0 && self.draws.at(Purpose::Loss, index, self.now).chance(loss, LOSS_WHOLE)) {
-            self.lose(index, place);
+            self.lose_arriving(index, index, place);
             return;
         }
         match to {
             End::Host(_) => {
                 let packet = self.pool.take(place);
+                self.give_back(index, packet.size);
                 self.receive(&packet);
             }
             End::Switch(switch) => match self.choose(index, switch, place) {
                 Some(out) => self.enqueue(index, out, place),
-                None => self.lose(index, place),
+                None => self.lose_arriving(index, index, place),
             },
         }
     }
@@ -575,5 +586,5 @@ impl<'a> Plugging<'a> {
 /// Whether a path joins two hosts on any plane.
 pub(super) fn are_joined(forwarding: &Forwarding, plugs: &[Plug], planes: usize, hosts: [u32; 2]) -> bool {
     let [from, to] = hosts.map(|host| &plugs[host as usize * planes..][..planes]);
-    from.iter().zip(to).any(|(from, to)| forwarding.joins(from.attachment, to.attachment))
+    from.iter().zip(to).any(|(from, to)| forwarding.joins(from.attachment, to.towards))
 }

@@ -1,6 +1,6 @@
 //! How switches treat packets.
 
-use super::Choice;
+use super::{Choice, Fecn, LaneBuffer};
 use crate::Picoseconds;
 
 /// Marks of congestion: none up to a fill, on every packet from another on, with probability that grows between (RED),
@@ -50,6 +50,13 @@ pub enum Buffers {
     Lossless {
         /// When.
         pause: Pause,
+    },
+    /// Nothing is dropped: a port sends what it has credits for (InfiniBand).
+    Credits {
+        /// At the end of each cable.
+        buffer: LaneBuffer,
+        /// Marks of congestion, where there are any.
+        fecn: Option<Fecn>,
     },
 }
 

@@ -49,8 +49,10 @@ impl<T: Transport> Simulation<'_, T> {
         if self.attachment_of[switch as usize] == plug.attachment {
             return Onward::Here(plug.down);
         }
-        let tables = self.detour.as_deref().unwrap_or(self.forwarding);
-        Onward::Away(tables.next(switch, plug.attachment))
+        Onward::Away(match self.detour.as_deref() {
+            Some(detour) => detour.next(switch, plug.attachment),
+            None => self.forwarding.next(switch, plug.towards),
+        })
     }
 
     /// The plane that an entropy value stands for.
@@ -69,7 +71,7 @@ impl<T: Transport> Simulation<'_, T> {
         let size = u32::from(packet.size);
         let port = &mut self.ports[index as usize];
         if port.is_down {
-            self.lose(index, place);
+            self.lose_arriving(way_in, index, place);
             return;
         }
         match self.settings.buffers {
@@ -82,6 +84,10 @@ impl<T: Transport> Simulation<'_, T> {
                     ingress.is_pausing = true;
                     self.ask_to_pause(way_in, Event::Pause.word(way_in));
                 }
+            }
+            Buffers::Credits { .. } => {
+                port.push(waiting);
+                port.came_by.push_back(way_in);
             }
             Buffers::Lossy { room, trimming } => {
                 if !waiting.is_whole {
@@ -157,6 +163,9 @@ impl<T: Transport> Simulation<'_, T> {
             self.send_by_class(index);
             return;
         }
+        if self.credits.is_some() && !self.take_credits(index) {
+            return;
+        }
         let port = &mut self.ports[index as usize];
         let Some(Waiting { place, size, is_whole }) = port.next() else { return };
         if let Some(marking) = self.settings.marking.filter(|_| is_whole) {
@@ -192,8 +201,13 @@ impl<T: Transport> Simulation<'_, T> {
 
     /// A packet of so many bytes has left a lossless queue: the cable that it came by may be let go.
     pub(super) fn release(&mut self, index: u32, bytes: u16) {
-        let Buffers::Lossless { pause } = self.settings.buffers else { return };
+        let pause = match self.settings.buffers {
+            Buffers::Lossy { .. } => return,
+            Buffers::Lossless { pause } => Some(pause),
+            Buffers::Credits { .. } => None,
+        };
         let Some(way_in) = self.ports[index as usize].came_by.pop_front() else { return };
+        let Some(pause) = pause else { return self.give_back(way_in, bytes) };
         let ingress = &mut self.ports[way_in as usize];
         ingress.held -= u32::from(bytes);
         if ingress.is_pausing && ingress.held <= pause.at {

@@ -1,6 +1,7 @@
 //! Which transport the hosts speak.
 
 use eastwest_transport::dctcp::{DctcpContext, DctcpReceiver, DctcpSender, DctcpSettings};
+use eastwest_transport::infiniband::{InfiniBandContext, InfiniBandReceiver, InfiniBandSender, InfiniBandSettings};
 use eastwest_transport::mrc::{MrcContext, MrcReceiver, MrcSender, MrcSettings};
 use eastwest_transport::roce::{Notified, RoceContext, RoceReceiver, RoceSender, RoceSettings};
 use eastwest_transport::uet::{CreditSettings, UetContext, UetReceiver, UetSender, UetSettings};
@@ -127,5 +128,28 @@ impl Transport for RoceSettings {
 
     fn receiver(&self, bytes: u64) -> RoceReceiver {
         RoceReceiver::new(*self, bytes)
+    }
+}
+
+impl Transport for InfiniBandSettings {
+    type Sender = InfiniBandSender;
+    type Receiver = InfiniBandReceiver;
+
+    const SHARES: Sharing = Sharing::QueuePair;
+
+    fn keeps(&self) -> Picoseconds {
+        Picoseconds::MAX // the throttle recovers by its own timer
+    }
+
+    fn context(&self, seed: u64) -> (InfiniBandContext, Notified) {
+        (InfiniBandContext::new(self, seed), Notified::default())
+    }
+
+    fn sender(&self, flow: u32, bytes: u64) -> InfiniBandSender {
+        InfiniBandSender::new(*self, flow, bytes)
+    }
+
+    fn receiver(&self, bytes: u64) -> InfiniBandReceiver {
+        InfiniBandReceiver::new(*self, bytes)
     }
 }

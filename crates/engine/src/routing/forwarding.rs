@@ -1,9 +1,10 @@
-//! Forwarding tables of switches by themselves: which links lead a packet on towards the switch of its receiver.
+//! Forwarding tables of switches by themselves: which links lead a packet on towards its receiver.
 
 use super::candidates::Candidates;
 use super::paths::{Paths, UNREACHED};
+use super::pinned::{self, Pinned};
 use super::ranking::Ranking;
-use super::{NONE, endpoint, weights};
+use super::{NONE, Route, endpoint, weights};
 use crate::graph::{Graph, NodeKind};
 use crate::{Error, Result};
 
@@ -12,13 +13,15 @@ use crate::{Error, Result};
 pub struct Plug {
     /// Its switch, by attachment number.
     pub attachment: u32,
+    /// What switches look up for it: its own number where tables have rows for the NIC alone, else its switch's.
+    pub towards: u32,
     /// Link from the NIC.
     pub up: u32,
     /// Link to the NIC.
     pub down: u32,
 }
 
-/// Shortest paths over a graph, as its switches' tables.
+/// Shortest paths over a graph, or those that tables lay down, as its switches' tables.
 pub struct Forwarding {
     paths: Paths,
     links: Vec<u32>,
@@ -27,7 +30,18 @@ pub struct Forwarding {
 impl Forwarding {
     /// Finds the shortest paths of a graph.
     pub fn new(graph: &Graph) -> Self {
-        let paths = Paths::new(graph);
+        Self::of(Paths::new(graph))
+    }
+
+    /// Takes the paths from tables in place of the shortest ones; of several links of a row any is as good.
+    ///
+    /// # Errors
+    /// [`Error::Graph`] with the nodes at fault where tables loop or lead nowhere.
+    pub fn with_routes(graph: &Graph, routes: &[Route]) -> Result<Self> {
+        Paths::from_tables(graph, routes).map(Self::of)
+    }
+
+    fn of(paths: Paths) -> Self {
         let links = paths.candidates.hops.iter().map(|hop| hop.link).collect();
         Self { paths, links }
     }
@@ -90,10 +104,28 @@ impl Forwarding {
             let node = graph.dst[up as usize];
             let back = endpoint::links_to(graph, node, NodeKind::Nic).find(|&link| graph.dst[link as usize] == nic);
             let down = back.ok_or_else(|| Error::Graph(format!("link {up} from node {nic} has no link back")))?;
-            let switch = self.paths.switch_of[node as usize] as usize;
-            Ok(Plug { attachment: self.paths.attachment_of[switch], up, down })
+            let switch = self.paths.switch_of[node as usize];
+            let attachment = self.paths.attachment_of[switch as usize];
+            Ok(Plug { attachment, towards: self.paths.attachment(nic, switch), up, down })
         };
         endpoint::links_to(graph, nic, NodeKind::Switch).map(of).collect()
+    }
+
+    /// For each plug, the turns by which switches choose for it where routes are static (D-mod-k): those of the first tier
+    /// and those above.
+    pub fn turns(&self, graph: &Graph, plugs: &[Plug]) -> Vec<[u32; 2]> {
+        let pinned = Pinned::new(graph, &self.paths);
+        let of = |plug: &Plug| {
+            let leaf = graph.src[plug.down as usize];
+            let place = endpoint::links_to(graph, leaf, NodeKind::Nic).position(|link| link == plug.down);
+            pinned.turns(plug.attachment, place.unwrap_or(0) as u32)
+        };
+        plugs.iter().map(of).collect()
+    }
+
+    /// Which of the two turns of a plug at an attachment a switch goes by.
+    pub fn turn(&self, switch: u32, attachment: u32) -> usize {
+        usize::from(!pinned::is_first_tier(&self.paths, switch, attachment))
     }
 
     /// Links of a switch that lead on to an attachment.

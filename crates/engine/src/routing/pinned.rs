@@ -47,16 +47,22 @@ impl Pinned {
         routes
     }
 
-    /// Which of `len` candidates a switch's table holds for a destination. The last hop, where candidates are parallel
-    /// links, mirrors the first tier's choice.
+    /// Which of `len` candidates a switch's table holds for a destination.
     pub fn choose(&self, paths: &Paths, switch: u32, destination: &Port, len: usize) -> usize {
-        let attachment = destination.attachment as usize;
-        let is_first_tier = paths.attachment_of[switch as usize] != NONE;
-        let turn = if is_first_tier || paths.hops(switch, destination.attachment) == 1 {
-            destination.place
-        } else {
-            self.rounds_before[attachment] + destination.place / self.uplinks[attachment]
-        };
+        let [first, above] = self.turns(destination.attachment, destination.place);
+        let turn = if is_first_tier(paths, switch, destination.attachment) { first } else { above };
         turn as usize % len
     }
+
+    /// Turns of a destination by its attachment and its place there: on the first tier, and on those above.
+    pub fn turns(&self, attachment: u32, place: u32) -> [u32; 2] {
+        let at = attachment as usize;
+        [place, self.rounds_before[at] + place / self.uplinks[at]]
+    }
+}
+
+/// Whether a switch chooses for an attachment as the first tier does: so does the last hop, where candidates are parallel
+/// links, which mirrors that choice.
+pub(super) fn is_first_tier(paths: &Paths, switch: u32, attachment: u32) -> bool {
+    paths.attachment_of[switch as usize] != NONE || paths.hops(switch, attachment) == 1
 }

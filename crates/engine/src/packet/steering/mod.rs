@@ -22,6 +22,8 @@ use telemetry::Telemetry;
 pub(super) enum Steering<'a> {
     /// Nothing more.
     Plain,
+    /// For each of `plugs`, the turns by which static tables choose, on the first tier and above.
+    Pinned(Vec<[u32; 2]>),
     /// What ports are worth.
     Weighted(Worth),
     /// Where flows went last.
@@ -35,12 +37,13 @@ pub(super) enum Steering<'a> {
 impl<'a, T: Transport> Simulation<'a, T> {
     /// Prepares what the rule of choice needs; again whenever there are new routes, where it depends on them.
     pub(super) fn prepare_steering(&mut self) {
-        if matches!(self.steering, Steering::Flowlets(_) | Steering::Source(_)) {
+        if matches!(self.steering, Steering::Flowlets(_) | Steering::Source(_) | Steering::Pinned(_)) {
             return;
         }
         let tables = self.detour.as_deref().unwrap_or(self.forwarding);
         self.steering = match self.settings.choice {
             Choice::Hash | Choice::Random | Choice::ShortestQueue | Choice::ShorterOfTwo => Steering::Plain,
+            Choice::Pinned => Steering::Pinned(self.forwarding.turns(self.graph, &self.plugs)),
             Choice::Weighted => Steering::Weighted(tables.worth(self.graph)),
             Choice::Flowlet { gap } => Steering::Flowlets(Flowlets::new(gap)),
             Choice::LeastCongested { every } => Steering::Telemetry(Telemetry::new(every, tables, &self.ports)),
@@ -55,14 +58,18 @@ impl<'a, T: Transport> Simulation<'a, T> {
         let route = &self.routes[packet.flow as usize];
         let is_forward = usize::from(packet.kind.is_forward());
         let plane = self.plane(packet.entropy);
-        let attachment = |host: u32| self.plugs[(host * self.planes) as usize + plane].attachment;
-        let [from, to] = [attachment(route.hosts[1 - is_forward]), attachment(route.hosts[is_forward])];
+        let [from, at] = [1 - is_forward, is_forward].map(|end| (route.hosts[end] * self.planes) as usize + plane);
+        let [from, to] = [from, at].map(|at| self.plugs[at].attachment);
         if let Steering::Source(routes) = &self.steering {
             return routes.port(switch, [from, to], route.pair, packet, self.planes);
         }
-        let tables = self.detour.as_deref().unwrap_or(self.forwarding);
+        let (tables, to) = match self.detour.as_deref() {
+            Some(detour) => (detour, to),
+            None => (self.forwarding, self.plugs[at].towards),
+        };
         let (ports, seed) = (tables.next(switch, to), self.switch_seeds[switch as usize]);
         Some(match &mut self.steering {
+            Steering::Pinned(turns) => ports[turns[at][tables.turn(switch, to)] as usize % ports.len()],
             Steering::Weighted(worth) => match worth.of(switch, to) {
                 Some(worth) => choice::hashed_by_worth(ports, worth, route.pair, packet, seed),
                 None => choice::hashed(ports, route.pair, packet, seed),

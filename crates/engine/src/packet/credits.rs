@@ -1,0 +1,289 @@
+//! InfiniBand's link layer: a port sends only what the buffer at the other end of its cable has room for.
+//!
+//! Each direction of a cable has credits, one for 64 bytes of that buffer. A packet takes its credits as it begins to
+//! leave; they come back as it begins to leave the buffer, a flow control packet's time and the cable's later. So no
+//! healthy link ever loses a packet for want of room, and a port without credits holds up those before it.
+//!
+//! Here a packet is stored before it is sent on, and gives its room up when it begins to leave; a real switch cuts
+//! through, and gives the room up when the packet's last bit has left: both are a packet's time after its first bit came.
+//! Flow control packets are sent as soon as there is something to tell, and the bandwidth that they take (8 bytes to
+//! 4 KiB) is not counted. Marks of congestion (FECN, annex A10) are set here, since only a port that has credits is the
+//! root of congestion. Not here: what a sender does about a mark; virtual lane 15.
+
+use std::collections::VecDeque;
+
+use eastwest_transport::Flags;
+
+use super::draws::Purpose;
+use super::pool::Place;
+use super::port::{End, Port, Waiting};
+use super::run::{Event, Simulation};
+use super::transport::Transport;
+use crate::{Error, Picoseconds, Result};
+
+/// Bytes for which there is one credit.
+const BLOCK: u32 = 64;
+
+/// Bytes of a flow control packet on the wire: 6, and a symbol before and after it.
+const FLOW_CONTROL_BYTES: u16 = 8;
+
+/// Full packets that a buffer holds beyond what keeps its cable busy, where its size is not given.
+const SPARE: u64 = 2;
+
+/// How large the buffers at the ends of cables are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaneBuffer {
+    /// So many bytes.
+    Bytes(u32),
+    /// As many full packets, of so many bytes, as leave while one of them crosses and its credits come back, and two more.
+    RoundTrip {
+        /// Bytes of a full packet.
+        packet: u16,
+    },
+}
+
+/// When a switch marks packets with a forward notification (FECN), with annex A10's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fecn {
+    /// From 1, loose, to 15, aggressive: marks begin at (16 - threshold) sixteenths of a buffer before a port.
+    pub threshold: u8,
+    /// Packets between two marks, on average (Marking_Rate).
+    pub between: u32,
+    /// Bytes below which a packet is not marked (Packet_Size).
+    pub least: u16,
+}
+
+/// Credits of one direction of a cable, as its sending port knows them.
+#[derive(Debug)]
+struct Lane {
+    /// Blocks of the buffer.
+    blocks: u32,
+    /// Bytes before a port of its rate from which on packets are marked.
+    marked_above: u32,
+    /// Credits at hand.
+    free: u32,
+    /// Credits on their way back, in order of time.
+    returning: VecDeque<(Picoseconds, u32)>,
+    /// Credits that the port waits for; none where it does not wait.
+    wanted: u32,
+    /// Since when it waits.
+    since: Picoseconds,
+    /// Times that it has waited, and for how long in all when it last stopped.
+    waits: u64,
+    waited: Picoseconds,
+}
+
+impl Lane {
+    fn new(port: &Port, buffer: LaneBuffer, fecn: Option<Fecn>) -> Self {
+        let blocks = match buffer {
+            LaneBuffer::Bytes(bytes) => bytes / BLOCK,
+            LaneBuffer::RoundTrip { packet } => {
+                let each = port.time_of(packet).max(1);
+                let busy = (each + port.latency() + return_time(port)).div_ceil(each);
+                let packets = (busy + SPARE).min(u64::from(u32::MAX / BLOCK / blocks_of(packet)));
+                packets as u32 * blocks_of(packet)
+            }
+        };
+        let threshold = fecn.map_or(0, |fecn| u32::from(16 - fecn.threshold.min(16)));
+        let marked_above = (u64::from(blocks * BLOCK) * u64::from(threshold) / 16) as u32;
+        Self {
+            blocks,
+            marked_above,
+            free: blocks,
+            returning: VecDeque::new(),
+            wanted: 0,
+            since: 0,
+            waits: 0,
+            waited: 0,
+        }
+    }
+
+    /// Takes in what has come back.
+    fn collect(&mut self, now: Picoseconds) {
+        while let Some(&(_, blocks)) = self.returning.front().filter(|&&(time, _)| time <= now) {
+            self.returning.pop_front();
+            self.free += blocks;
+        }
+    }
+
+    /// For how long the port has waited, if it does.
+    fn waiting(&self, now: Picoseconds) -> Picoseconds {
+        if self.wanted > 0 { now.saturating_sub(self.since) } else { 0 }
+    }
+
+    /// When credits that are on their way suffice for what is wanted.
+    fn enough_at(&self) -> Option<Picoseconds> {
+        let mut free = self.free;
+        let sufficing = self.returning.iter().find(|&&(_, blocks)| {
+            free += blocks;
+            free >= self.wanted
+        });
+        sufficing.map(|&(time, _)| time)
+    }
+}
+
+/// The credits of all cables.
+#[derive(Debug)]
+pub(super) struct Credits {
+    lanes: Vec<Lane>,
+    fecn: Option<Fecn>,
+}
+
+impl Credits {
+    /// Full credits everywhere.
+    pub fn new(ports: &[Port], buffer: LaneBuffer, fecn: Option<Fecn>) -> Self {
+        Self { lanes: ports.iter().map(|port| Lane::new(port, buffer, fecn)).collect(), fecn }
+    }
+
+    /// Times that a port has waited for credits.
+    pub fn waits(&self, port: u32) -> u64 {
+        self.lanes[port as usize].waits
+    }
+
+    /// Time that a port has waited for credits until a time.
+    pub fn waited(&self, port: u32, now: Picoseconds) -> Picoseconds {
+        let lane = &self.lanes[port as usize];
+        lane.waited + lane.waiting(now)
+    }
+
+    /// Time that ports have waited that still do.
+    pub fn waiting(&self, now: Picoseconds) -> Picoseconds {
+        self.lanes.iter().map(|lane| lane.waiting(now)).sum()
+    }
+
+    /// Checks that no credit was lost or made: those of each cable are at hand, on their way back, or taken by packets,
+    /// of which `taken` gives the blocks by cable.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] where they do not add up.
+    pub fn close(&self, taken: &[u64]) -> Result<()> {
+        for (link, (lane, &taken)) in self.lanes.iter().zip(taken).enumerate() {
+            let returning: u64 = lane.returning.iter().map(|&(_, blocks)| u64::from(blocks)).sum();
+            let found = u64::from(lane.free) + returning + taken;
+            if found != u64::from(lane.blocks) {
+                let blocks = lane.blocks;
+                return Err(Error::Internal(format!("link {link} had {blocks} credits and ends with {found}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Credits that a packet takes.
+pub(super) fn blocks_of(bytes: u16) -> u32 {
+    u32::from(bytes).div_ceil(BLOCK)
+}
+
+/// Time from when a packet begins to leave a buffer until the port before it knows.
+fn return_time(port: &Port) -> Picoseconds {
+    port.time_of(FLOW_CONTROL_BYTES) + port.latency()
+}
+
+impl<T: Transport> Simulation<'_, T> {
+    /// Takes the credits of what is next at a port; false where it must wait for them, or nothing is there.
+    pub(super) fn take_credits(&mut self, index: u32) -> bool {
+        let Some(credits) = &mut self.credits else { return true };
+        let port = &mut self.ports[index as usize];
+        let Some(&Waiting { place, size, is_whole }) = port.head() else { return false };
+        let lane = &mut credits.lanes[index as usize];
+        lane.collect(self.now);
+        let needed = blocks_of(size);
+        if lane.free < needed {
+            if lane.wanted == 0 {
+                lane.since = self.now;
+                lane.waits += 1;
+                self.totals.pauses += 1;
+            }
+            lane.wanted = needed;
+            if let Some(time) = lane.enough_at().filter(|_| !port.is_armed) {
+                port.is_armed = true;
+                self.wheel.add(time, Event::Free.word(index));
+            }
+            return false;
+        }
+        lane.free -= needed;
+        let is_victim = lane.wanted > 0;
+        if is_victim {
+            let waited = self.now - lane.since;
+            lane.waited += waited;
+            self.totals.paused += waited;
+            lane.wanted = 0;
+        }
+        let Some(fecn) = credits.fecn.filter(|fecn| is_whole && size >= fecn.least) else { return true };
+        // a host that takes its time is the root of what waits for it
+        let may_be_root = !is_victim || matches!(port.to, End::Host(_));
+        if may_be_root
+            && port.data_bytes > lane.marked_above
+            && self.draws.at(Purpose::Mark, index, self.now).chance(1, u64::from(fecn.between) + 1)
+        {
+            self.mark_forward(place);
+        }
+        true
+    }
+
+    /// Gives a cable's sender the credits of a packet that has left the buffer at its end.
+    pub(super) fn give_back(&mut self, way_in: u32, bytes: u16) {
+        let Some(credits) = &mut self.credits else { return };
+        let port = &mut self.ports[way_in as usize];
+        let lane = &mut credits.lanes[way_in as usize];
+        let due = self.now + return_time(port);
+        // in order, where the link has become faster
+        let time = lane.returning.back().map_or(due, |&(last, _)| last.max(due));
+        lane.returning.push_back((time, blocks_of(bytes)));
+        if lane.wanted > 0 && !port.is_armed {
+            if let Some(time) = lane.enough_at() {
+                port.is_armed = true;
+                self.wheel.add(time.max(port.free_at), Event::Free.word(way_in));
+            }
+        }
+    }
+
+    /// A packet that came by a cable is gone before it waits anywhere: at a port, which is told.
+    pub(super) fn lose_arriving(&mut self, way_in: u32, at: u32, place: Place) {
+        self.give_back(way_in, self.pool[place].size);
+        self.lose(at, place);
+    }
+
+    /// As [`Simulation::feed`], where the next packet of a NIC waits for credits: it is polled first.
+    pub(super) fn feed_by_credits(&mut self, host: u32, index: u32) {
+        if self.ports[index as usize].head().is_none() {
+            let Some(waiting) = self.poll_for(host, index, 0) else { return };
+            self.ports[index as usize].push(waiting);
+        }
+        if !self.take_credits(index) {
+            return;
+        }
+        let port = &mut self.ports[index as usize];
+        let Some(Waiting { place, size, .. }) = port.next() else { return };
+        self.transmit(index, place, size);
+        let port = &mut self.ports[index as usize];
+        if !port.is_armed && (port.has_work() || !self.hosts[host as usize].ready.is_empty()) {
+            port.is_armed = true;
+            self.wheel.add(port.free_at, Event::Free.word(index));
+        }
+    }
+
+    fn mark_forward(&mut self, place: Place) {
+        let packet = &mut self.pool[place];
+        packet.flags = packet.flags.with(Flags::CE);
+        self.totals.marks += 1;
+    }
+
+    /// Checks that credits add up.
+    ///
+    /// # Errors
+    /// As [`Credits::close`].
+    pub(super) fn close_credits(&self) -> Result<()> {
+        let Some(credits) = &self.credits else { return Ok(()) };
+        let mut taken = vec![0; self.ports.len()];
+        for (link, port) in self.ports.iter().enumerate() {
+            for &(_, place) in &port.flying {
+                taken[link] += u64::from(blocks_of(self.pool[place].size));
+            }
+            for (waiting, &way_in) in port.data.iter().zip(&port.came_by) {
+                taken[way_in as usize] += u64::from(blocks_of(waiting.size));
+            }
+        }
+        credits.close(&taken)
+    }
+}
