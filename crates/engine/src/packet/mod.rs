@@ -15,6 +15,7 @@ mod classes;
 mod contexts;
 mod credits;
 mod draws;
+mod due;
 mod granting;
 mod live;
 mod nic;

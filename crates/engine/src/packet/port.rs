@@ -1,4 +1,4 @@
-//! A port: the queues before one direction of a cable, and the packets in flight on it.
+//! A port: the queues before one direction of a cable.
 
 use std::collections::VecDeque;
 
@@ -28,13 +28,10 @@ impl Waiting {
     }
 }
 
-/// One direction of a cable with what waits for it. Laid out by cache lines: what an arrival needs, what a packet that
-/// waits or leaves needs, and the rest.
+/// One direction of a cable with what waits for it. Laid out by cache lines: state, queues, and what lossless ones need.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Port {
-    /// Packets on the cable with their times of arrival.
-    pub flying: VecDeque<(Picoseconds, Place)>,
     /// Where it leads: a host or a switch, by its own number.
     pub to: End,
     /// Where it begins.
@@ -57,8 +54,6 @@ pub(super) struct Port {
     pub free_at: Picoseconds,
     /// From the last bit out to the last bit in and forwarded.
     latency: Picoseconds,
-    /// Data that waits.
-    pub data: VecDeque<Waiting>,
     /// Bytes of data that wait.
     pub data_bytes: u32,
     /// Bytes of answers and headers that wait.
@@ -67,6 +62,8 @@ pub(super) struct Port {
     pub deepest: u32,
     /// The regions in which it begins and ends.
     pub regions: [u16; 2],
+    /// Data that waits.
+    pub data: VecDeque<Waiting>,
     /// What goes ahead of data.
     pub urgent: VecDeque<Waiting>,
     /// Where nothing is dropped: the way in of each packet of `data`.
@@ -102,7 +99,6 @@ impl Port {
             data: VecDeque::new(),
             urgent: VecDeque::new(),
             came_by: VecDeque::new(),
-            flying: VecDeque::new(),
         }
     }
 
@@ -136,13 +132,10 @@ impl Port {
         self.data_bytes + self.urgent_bytes
     }
 
-    /// Puts a packet of so many bytes on the cable; gives its arrival where no other event announces it.
-    pub fn transmit(&mut self, now: Picoseconds, packet: Place, bytes: u16) -> Option<Picoseconds> {
+    /// Puts so many bytes on the cable; gives when the last of them arrives.
+    pub fn transmit(&mut self, now: Picoseconds, bytes: u16) -> Picoseconds {
         self.free_at = now + self.time_of(bytes);
-        let arrival = self.free_at + self.latency;
-        let is_first = self.flying.is_empty();
-        self.flying.push_back((arrival, packet));
-        is_first.then_some(arrival)
+        self.free_at + self.latency
     }
 
     /// Takes the next of what goes ahead of data.

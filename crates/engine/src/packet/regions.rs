@@ -9,6 +9,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::due::Due;
+use super::pool::Place;
 use super::port::{End, Port};
 use super::wheel::Wheel;
 use crate::Picoseconds;
@@ -35,12 +37,46 @@ pub(super) enum Onward {
     Nothing,
 }
 
-/// A wheel of events for each region.
+/// The events to come in one region.
+#[derive(Debug)]
+struct Region {
+    /// What begins here: ports that become free, timers, and whatever comes from far away.
+    wheel: Wheel,
+    /// What comes in by cables soon, the latest first.
+    landings: Vec<Due>,
+    /// What regions have sent since its last turn, and when the first of it comes.
+    mail: Vec<Due>,
+    posted: Picoseconds,
+}
+
+impl Region {
+    /// Sorts in what was sent: what comes before a time as landings.
+    fn deliver(&mut self, near: Picoseconds) {
+        if self.mail.is_empty() {
+            return;
+        }
+        for due in self.mail.drain(..) {
+            if due.time() < near {
+                self.landings.push(due);
+            } else {
+                self.wheel.add(due);
+            }
+        }
+        self.landings.sort_unstable_by_key(|&due| Reverse(due));
+        self.posted = Picoseconds::MAX;
+    }
+
+    /// A time before which it has no event.
+    fn soonest(&self) -> Picoseconds {
+        let landing = self.landings.last().map_or(Picoseconds::MAX, |due| due.time());
+        self.wheel.soonest().unwrap_or(Picoseconds::MAX).min(landing).min(self.posted)
+    }
+}
+
+/// The events of all regions.
 #[derive(Debug)]
 pub(super) struct Wheels {
-    wheels: Vec<Wheel>,
-    /// What regions sent each other: delivered when the receiver's turn comes.
-    mail: Vec<Vec<(Picoseconds, u32)>>,
+    regions: Vec<Region>,
     /// A time for each region before which it has no event.
     soonest: Vec<Picoseconds>,
     /// Events that concern all regions.
@@ -49,28 +85,37 @@ pub(super) struct Wheels {
     at: usize,
     /// When the window under way ends; not part of it.
     end: Picoseconds,
+    /// The same, or the end of what was asked for, whichever comes first.
+    limit: Picoseconds,
     /// How long a window lasts.
     lookahead: Picoseconds,
 }
 
 impl Wheels {
-    /// Wheels for so many regions of a network.
+    /// Events of so many regions of a network.
     fn new(ports: &[Port], regions: usize, lookahead: Picoseconds) -> Self {
         let (apart, horizon) = spans(ports, regions);
+        let region = |_| Region {
+            wheel: Wheel::new(apart, horizon),
+            landings: Vec::new(),
+            mail: Vec::new(),
+            posted: Picoseconds::MAX,
+        };
         Self {
-            wheels: (0..regions).map(|_| Wheel::new(apart, horizon)).collect(),
-            mail: vec![Vec::new(); regions],
+            regions: (0..regions).map(region).collect(),
             soonest: vec![Picoseconds::MAX; regions],
             for_all: BinaryHeap::new(),
             at: 0,
             end: 0,
+            limit: 0,
             lookahead,
         }
     }
 
-    /// The whole network as one region.
+    /// The whole network as one region: windows may be as long as one likes.
     pub fn whole(ports: &[Port]) -> Self {
-        Self::new(ports, 1, Picoseconds::MAX)
+        let shortest = ports.iter().map(Port::latency).min().unwrap_or(0);
+        Self::new(ports, 1, shortest.max(2 * longest(ports)))
     }
 
     /// Parts a network where that pays, and tells its ports of it: switches and hosts in order, a region about `size` ports.
@@ -83,8 +128,7 @@ impl Wheels {
         let regions = 1 + of_switch.iter().copied().max().unwrap_or(0);
         let crossing = ports.iter().filter(|port| region(port.from) != region(port.to));
         let lookahead = crossing.map(Port::latency).min().unwrap_or(0);
-        let longest = ports.iter().map(|port| port.time_of(FULL)).max().unwrap_or(0);
-        if lookahead < 2 * longest {
+        if lookahead < 2 * longest(ports) {
             return Self::whole(ports);
         }
         for port in &mut *ports {
@@ -95,18 +139,25 @@ impl Wheels {
 
     /// Adds an event in the region whose turn it is.
     pub fn add(&mut self, time: Picoseconds, event: u32) {
-        self.wheels[self.at].add(time, event);
+        self.regions[self.at].wheel.add(Due::new(time, event, 0));
     }
 
     /// Adds an event in any region: in another one, not before this window ends.
     pub fn send(&mut self, region: u16, time: Picoseconds, event: u32) {
-        let region = usize::from(region);
-        if region == self.at {
-            self.add(time, event);
-        } else {
-            self.mail[region].push((time, event));
-            self.soonest[region] = self.soonest[region].min(time);
+        self.land(region, time, event, 0);
+    }
+
+    /// Adds an event in any region that is about a packet.
+    pub fn land(&mut self, region: u16, time: Picoseconds, event: u32, place: Place) {
+        let (at, due) = (usize::from(region), Due::new(time, event, place));
+        let region = &mut self.regions[at];
+        if time < self.end && at == self.at {
+            region.wheel.add(due);
+            return;
         }
+        region.mail.push(due);
+        region.posted = region.posted.min(time);
+        self.soonest[at] = self.soonest[at].min(time);
     }
 
     /// Adds an event that concerns all regions.
@@ -116,17 +167,30 @@ impl Wheels {
 
     /// Sees to it that no event is taken after a time.
     pub fn close(&mut self, until: Picoseconds) {
-        self.end = self.end.min(until.saturating_add(1));
+        self.limit = self.end.min(until.saturating_add(1));
     }
 
     /// Takes the next event of the region whose turn it is, in this window; where there is none, [`Wheels::onward`] is due.
-    pub fn next(&mut self) -> Option<(Picoseconds, u32)> {
-        self.wheels[self.at].next(self.end)
+    #[inline]
+    pub fn next(&mut self) -> Option<Due> {
+        let region = &mut self.regions[self.at];
+        let begun = region.wheel.peek(self.limit);
+        let landing = region.landings.last().copied().unwrap_or(Due::NEVER);
+        let next = begun.min(landing);
+        if next.time() >= self.limit {
+            return None;
+        }
+        if begun < landing {
+            region.wheel.pop();
+        } else {
+            region.landings.pop();
+        }
+        Some(next)
     }
 
     /// Gives the turn to the next region, of this window or of the next.
     pub fn onward(&mut self, until: Picoseconds) -> Onward {
-        self.soonest[self.at] = self.wheels[self.at].soonest().unwrap_or(Picoseconds::MAX);
+        self.soonest[self.at] = self.regions[self.at].soonest();
         if self.enter_from(self.at + 1) {
             return Onward::Region;
         }
@@ -141,19 +205,26 @@ impl Wheels {
             let event = self.for_all.pop();
             return event.map_or(Onward::Nothing, |Reverse((time, event))| Onward::All(time, event));
         }
-        self.end = soonest.saturating_add(self.lookahead).min(for_all).min(until.saturating_add(1));
+        if soonest >= self.end {
+            self.end = soonest.saturating_add(self.lookahead).min(for_all);
+        }
+        self.close(until);
         self.enter_from(0);
         Onward::Region
     }
 
-    /// Gives the turn to the first region from one on that has events in this window.
+    /// Gives the turn to the first region from one on that has events now.
     fn enter_from(&mut self, first: usize) -> bool {
-        let Some(ahead) = self.soonest[first..].iter().position(|&time| time < self.end) else { return false };
+        let Some(ahead) = self.soonest[first..].iter().position(|&time| time < self.limit) else { return false };
         self.at = first + ahead;
-        for (time, event) in self.mail[self.at].drain(..) {
-            self.wheels[self.at].add(time, event);
-        }
+        self.regions[self.at].deliver(self.end.saturating_add(self.lookahead));
         true
+    }
+
+    /// All events but those for all regions, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = Due> {
+        let of = |region: &'_ Region| region.landings.iter().chain(&region.mail).copied().collect::<Vec<_>>();
+        self.regions.iter().flat_map(move |region| region.wheel.iter().chain(of(region)))
     }
 }
 
@@ -191,7 +262,11 @@ fn regions(ports: &[Port], switches: usize, hosts: usize, size: usize) -> (Vec<u
 /// Time between the events of a region, so that a few fall into each bucket of its wheel; and within what time most are
 /// due.
 fn spans(ports: &[Port], regions: usize) -> (Picoseconds, Picoseconds) {
-    let longest = ports.iter().map(|port| port.time_of(FULL)).max().unwrap_or(1);
     let latency = ports.iter().map(Port::latency).max().unwrap_or(0);
-    (longest * 4 * regions as u64 / ports.len().max(1) as u64, longest + latency.min(FAR))
+    (longest(ports) * 4 * regions as u64 / ports.len().max(1) as u64, longest(ports) + latency.min(FAR))
+}
+
+/// The longest time that a full packet takes.
+fn longest(ports: &[Port]) -> Picoseconds {
+    ports.iter().map(|port| port.time_of(FULL)).max().unwrap_or(1)
 }

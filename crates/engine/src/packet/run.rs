@@ -13,6 +13,7 @@ use super::classes::Table;
 use super::contexts::Contexts;
 use super::credits::Credits;
 use super::draws::{Draws, Purpose};
+use super::due::Due;
 use super::granting::Granter;
 use super::live::News;
 use super::outcome::{FlowOutcome, PacketOutcome, Totals};
@@ -361,18 +362,18 @@ impl<'a, T: Transport> Simulation<'a, T> {
     /// # Errors
     /// [`Error::Interrupted`] once `stop` is set.
     pub(super) fn handle(&mut self, until: Picoseconds, stop: &AtomicBool) -> Result<Halt> {
-        self.wheel.close(until);
+        self.wheel.close(until.min(self.sample_due()));
         loop {
             if (self.left == 0 && self.pool.is_empty()) || !self.news.is_empty() {
                 return Ok(Halt::Due);
             }
-            let (time, word) = match self.wheel.next() {
-                Some(event) => event,
+            let (time, word, place) = match self.wheel.next() {
+                Some(due) => (due.time(), due.event(), due.place()),
                 None => {
                     self.latest = self.latest.max(self.now);
                     match self.wheel.onward(until.min(self.sample_due())) {
                         Onward::Region => continue,
-                        Onward::All(time, word) => (time, word),
+                        Onward::All(time, word) => (time, word, 0),
                         Onward::Later(time) if time > until => return Ok(Halt::Due),
                         Onward::Later(time) => {
                             self.sample_before(time);
@@ -388,7 +389,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
                 return Err(Error::Interrupted);
             }
             match Event::of(word) {
-                (Event::Arrive, port) => self.arrive(port),
+                (Event::Arrive, port) => self.arrive(port, place),
                 (Event::Free, port) => self.free(port),
                 (Event::Pause, port) => self.pause(port),
                 (Event::Resume, port) => self.resume(port),
@@ -463,11 +464,9 @@ impl<'a, T: Transport> Simulation<'a, T> {
             return Err(Error::Internal("packets and the memory that they take in switches do not add up".into()));
         }
         let is_whole = |place: &Place| Waiting::of(*place, &self.pool[*place]).is_whole;
-        let in_port = |port: &Port| {
-            let waiting = port.data.iter().map(|waiting| waiting.place);
-            waiting.chain(port.flying.iter().map(|&(_, place)| place)).filter(is_whole).count() as u64
-        };
-        self.totals.unfinished = self.ports.iter().map(in_port).sum();
+        let waiting = self.ports.iter().flat_map(|port| &port.data).map(|waiting| waiting.place);
+        let landing = self.wheel.iter().filter(|due| Event::of(due.event()).0 == Event::Arrive).map(Due::place);
+        self.totals.unfinished = waiting.chain(landing).filter(is_whole).count() as u64;
         let by_class = self.classes.iter().flat_map(|table| table.waiting());
         self.totals.unfinished += by_class.filter(|waiting| waiting.is_whole).count() as u64;
         let Totals { packets, delivered, drops, trims, unfinished, .. } = self.totals;
@@ -479,13 +478,9 @@ impl<'a, T: Transport> Simulation<'a, T> {
         )))
     }
 
-    /// The packet at the head of a cable comes in.
-    fn arrive(&mut self, index: u32) {
-        let port = &mut self.ports[index as usize];
-        let Some((_, place)) = port.flying.pop_front() else { return };
-        if let Some(&(next, _)) = port.flying.front() {
-            self.wheel.add(next, Event::Arrive.word(index));
-        }
+    /// A packet comes in by a cable.
+    fn arrive(&mut self, index: u32, place: Place) {
+        let port = &self.ports[index as usize];
         let (to, loss) = (port.to, u64::from(port.loss));
         if port.is_down || (loss > 0 && self.draws.at(Purpose::Loss, index, self.now).chance(loss, LOSS_WHOLE)) {
             self.lose_arriving(index, index, place);
@@ -520,9 +515,8 @@ impl<'a, T: Transport> Simulation<'a, T> {
             self.observe(index, place);
         }
         let port = &mut self.ports[index as usize];
-        if let Some(arrival) = port.transmit(self.now, place, bytes) {
-            self.wheel.send(port.regions[1], arrival, Event::Arrive.word(index));
-        }
+        let arrival = port.transmit(self.now, bytes);
+        self.wheel.land(port.regions[1], arrival, Event::Arrive.word(index), place);
     }
 
     /// Shows a packet that leaves to those who look.

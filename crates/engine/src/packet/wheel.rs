@@ -1,12 +1,11 @@
 //! The events to come, in a timing wheel: buckets of equal spans of time, sorted when their turn comes.
 //!
-//! Events are handled in order of time, and those of one time in an order that time and words give, in whatever order they
-//! were added; it differs from time to time, so that no port is always first. What lies beyond the wheel's horizon waits in
-//! a heap.
+//! What lies beyond the wheel's horizon waits in a heap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::due::Due;
 use crate::Picoseconds;
 
 const NONE: u32 = u32::MAX;
@@ -16,36 +15,11 @@ const BUCKETS: std::ops::RangeInclusive<u32> = 6..=17;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    time: Picoseconds,
-    event: u32,
+    due: Due,
     next: u32,
 }
 
-/// An event with its time, in the order of handling: the time, and below it the event's word, shuffled.
-type Due = u128;
-
-/// An odd number, and its inverse modulo 2^32: the golden ratio's, as Knuth shuffles words (TAOCP 3, 6.4).
-const SHUFFLE: u32 = 0x9E37_79B1;
-const UNSHUFFLE: u32 = 0x0E8B_2F51;
-
-fn due(time: Picoseconds, event: u32) -> Due {
-    Due::from(time) << 32 | Due::from((event ^ turn(time)).wrapping_mul(SHUFFLE))
-}
-
-fn time_of(due: Due) -> Picoseconds {
-    (due >> 32) as Picoseconds
-}
-
-fn event_of(due: Due) -> u32 {
-    (due as u32).wrapping_mul(UNSHUFFLE) ^ turn(time_of(due))
-}
-
-/// What changes the order of events from time to time.
-fn turn(time: Picoseconds) -> u32 {
-    (time.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
-}
-
-/// Events by time; an event is a word that the owner gives meaning to.
+/// Events by time.
 #[derive(Debug)]
 pub(super) struct Wheel {
     /// Bits by which a time is shifted to give its bucket.
@@ -88,47 +62,54 @@ impl Wheel {
     }
 
     /// Adds an event at a time that is not before that of the last event taken.
-    pub fn add(&mut self, time: Picoseconds, event: u32) {
-        let bucket = time >> self.shift;
+    pub fn add(&mut self, due: Due) {
+        let bucket = due.time() >> self.shift;
         if bucket <= self.at {
-            let due = due(time, event);
             let place = self.current.partition_point(|&other| other > due);
             self.current.insert(place, due);
         } else if bucket - self.at < self.buckets() as u64 {
-            self.link(bucket, time, event);
+            self.link(bucket, due);
         } else {
-            self.far.push(Reverse(due(time, event)));
+            self.far.push(Reverse(due));
         }
     }
 
-    /// Takes the next event, if it comes before a time.
-    pub fn next(&mut self, before: Picoseconds) -> Option<(Picoseconds, u32)> {
-        loop {
-            if let Some(&due) = self.current.last() {
-                let time = time_of(due);
-                if time >= before {
-                    return None;
-                }
-                self.current.pop();
-                return Some((time, event_of(due)));
-            }
-            if !self.turn(before) {
-                return None;
-            }
+    /// The next event that begins before a time; [`Due::NEVER`] where none does, or one only does later in its bucket.
+    #[inline]
+    pub fn peek(&mut self, before: Picoseconds) -> Due {
+        match self.current.last() {
+            Some(&due) => due,
+            None => self.turned(before),
         }
+    }
+
+    /// Takes the event that [`Wheel::peek`] gave.
+    #[inline]
+    pub fn pop(&mut self) {
+        self.current.pop();
     }
 
     /// A time before which no event comes, and after which one soon does; none where there are no events.
     pub fn soonest(&self) -> Option<Picoseconds> {
         match self.current.last() {
-            Some(&due) => Some(time_of(due)),
+            Some(due) => Some(due.time()),
             None => self.next_bucket().map(|bucket| bucket << self.shift),
         }
     }
 
-    fn link(&mut self, bucket: u64, time: Picoseconds, event: u32) {
+    /// All events, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = Due> {
+        let far = self.far.iter().map(|&Reverse(due)| due);
+        let linked = self.heads.iter().flat_map(|&head| {
+            let entry = |index: u32| (index != NONE).then(|| &self.entries[index as usize]);
+            std::iter::successors(entry(head), move |found| entry(found.next)).map(|found| found.due)
+        });
+        self.current.iter().copied().chain(linked).chain(far)
+    }
+
+    fn link(&mut self, bucket: u64, due: Due) {
         let slot = bucket as usize & (self.buckets() - 1);
-        let entry = Entry { time, event, next: self.heads[slot] };
+        let entry = Entry { due, next: self.heads[slot] };
         let index = if self.free == NONE {
             self.entries.push(entry);
             self.entries.len() as u32 - 1
@@ -143,35 +124,35 @@ impl Wheel {
         self.waiting += 1;
     }
 
-    /// Moves on to the next bucket with events; false where none begins before a time.
-    fn turn(&mut self, before: Picoseconds) -> bool {
-        let Some(next) = self.next_bucket().filter(|bucket| bucket << self.shift < before) else { return false };
+    /// Moves on to the next bucket with events that begins before a time, and gives its first event.
+    fn turned(&mut self, before: Picoseconds) -> Due {
+        let Some(next) = self.next_bucket().filter(|bucket| bucket << self.shift < before) else { return Due::NEVER };
         self.at = next;
         while let Some(&Reverse(due)) = self.far.peek() {
-            let time = time_of(due);
-            if (time >> self.shift) - self.at >= self.buckets() as u64 {
+            let bucket = due.time() >> self.shift;
+            if bucket - self.at >= self.buckets() as u64 {
                 break;
             }
             self.far.pop();
-            self.link(time >> self.shift, time, event_of(due));
+            self.link(bucket, due);
         }
         let slot = next as usize & (self.buckets() - 1);
         let mut index = std::mem::replace(&mut self.heads[slot], NONE);
         self.occupied[slot / 64] &= !(1 << (slot % 64));
         while index != NONE {
             let entry = &mut self.entries[index as usize];
-            self.current.push(due(entry.time, entry.event));
+            self.current.push(entry.due);
             let next = std::mem::replace(&mut entry.next, self.free);
             self.free = index;
             index = next;
             self.waiting -= 1;
         }
         self.current.sort_unstable_by_key(|&due| Reverse(due));
-        true
+        self.current.last().copied().unwrap_or(Due::NEVER)
     }
 
     fn next_bucket(&self) -> Option<u64> {
-        let far = self.far.peek().map(|&Reverse(due)| time_of(due) >> self.shift);
+        let far = self.far.peek().map(|&Reverse(due)| due.time() >> self.shift);
         let near = (self.waiting > 0).then(|| self.next_occupied());
         near.into_iter().chain(far).min()
     }
