@@ -24,11 +24,23 @@ fn lossless_class(alpha: f64, headroom: Option<u32>) -> Class {
 
 /// One class, in switches of so many bytes.
 fn run_in(graph: &Graph, flows: &[Flow], transport: &RoceSettings, class: Class, memory: u64) -> PacketOutcome {
+    run_until(u64::MAX, graph, flows, transport, class, memory)
+}
+
+/// The same, until a time.
+fn run_until(
+    until: u64,
+    graph: &Graph,
+    flows: &[Flow],
+    transport: &RoceSettings,
+    class: Class,
+    memory: u64,
+) -> PacketOutcome {
     let classes = Classes { classes: vec![class], memory: Some(memory), full: FULL as u16 };
     let forwarding = Forwarding::new(graph);
     let scene = Scene { graph, forwarding: &forwarding, flows, triggers: &[], changes: &[] };
     let simulation = Simulation::new(scene, transport, lossless()).unwrap().classed(&classes).unwrap();
-    simulation.run(u64::MAX, &AtomicBool::new(false)).unwrap()
+    simulation.run(until, &AtomicBool::new(false)).unwrap()
 }
 
 /// `count` pairs of hosts send to a host each.
@@ -39,31 +51,37 @@ fn incasts(count: u32, bytes: u64) -> (Graph, Vec<Flow>) {
 
 #[test]
 fn full_queues_of_a_lossy_class_hold_what_choudhury_and_hahne_say() {
-    // Each of N ports gets twice what it can send, until its queue is at its threshold: alpha B / (1 + N alpha).
+    // Each of N ports gets twice what it can send, until its queue is at its threshold: alpha B / (1 + N alpha). A queue of
+    // 1 MB fills in 20 us, and senders have new packets for 80. When each other
+    // queue lacks a packet, one may hold alpha / (1 + alpha) of those more.
     for (count, alpha) in [(1, 1.0), (4, 1.0), (4, 0.25), (8, 2.0)] {
         let (star, flows) = incasts(count, 4_000_000);
         let memory = 2_000_000;
         let transport = roce(Repeat::Selective);
-        let outcome = run_in(&star, &flows, &transport, class(alpha, Beyond::Lose(Trimming::Off)), memory);
+        let class = class(alpha, Beyond::Lose(Trimming::Off));
+        let outcome = run_until(70 * US, &star, &flows, &transport, class, memory);
         let expected = alpha * memory as f64 / (1.0 + f64::from(count) * alpha);
         let found = outcome.classes.totals[0].most_shared as f64;
         assert!(outcome.totals.drops > 0);
-        assert!((found - expected).abs() <= 2.0 * FULL as f64, "{count} ports, alpha {alpha}: {found}, not {expected}");
+        let slack = (2.0 + alpha / (1.0 + alpha) * f64::from(count - 1)) * FULL as f64;
+        assert!((found - expected).abs() <= slack, "{count} ports, alpha {alpha}: {found}, not {expected}");
     }
 }
 
 #[test]
 fn a_lossless_class_pauses_at_the_fill_that_its_threshold_comes_to() {
     // N cables whose bytes cannot get out fast enough pause at alpha B / (1 + N alpha), B without the headroom of all
-    // ports; a packet may cross the threshold.
+    // ports; a packet may cross the threshold. That is so for the first pauses, to which all fill alike: half of what comes
+    // stays, and a pause shows two cables later. Afterwards one holds more while others hold less.
     for (pairs, alpha) in [(1, 1.0), (2, 0.125), (4, 0.5)] {
         let (star, flows) = incasts(pairs, 40_000_000);
         let (shared, ports) = (1_500_000, 3 * u64::from(pairs));
         let needed = u64::from(headroom(RATE, US, FULL as u16));
         let class = lossless_class(alpha, None);
-        let outcome = run_in(&star, &flows, &roce(Repeat::GoBackN), class, shared + ports * needed);
         let groups = 2.0 * f64::from(pairs);
         let expected = alpha * shared as f64 / (1.0 + groups * alpha);
+        let until = (2.0 * expected / RATE * 1e12) as u64 + 3 * US;
+        let outcome = run_until(until, &star, &flows, &roce(Repeat::GoBackN), class, shared + ports * needed);
         let found = outcome.classes.totals[0];
         assert!(found.pauses > 0 && found.drops == 0);
         let fill = found.most_shared as f64;
