@@ -276,10 +276,10 @@ impl<T: Transport> Simulation<'_, T> {
     pub(super) fn close_credits(&self) -> Result<()> {
         let Some(credits) = &self.credits else { return Ok(()) };
         let mut taken = vec![0; self.ports.len()];
-        for (link, port) in self.ports.iter().enumerate() {
-            for &(_, place) in &port.flying {
-                taken[link] += u64::from(blocks_of(self.pool[place].size));
-            }
+        for (link, place) in self.landing() {
+            taken[link as usize] += u64::from(blocks_of(self.pool[place].size));
+        }
+        for port in &self.ports {
             for (waiting, &way_in) in port.data.iter().zip(&port.came_by) {
                 taken[way_in as usize] += u64::from(blocks_of(waiting.size));
             }

@@ -13,7 +13,6 @@ use super::classes::Table;
 use super::contexts::Contexts;
 use super::credits::Credits;
 use super::draws::{Draws, Purpose};
-use super::due::Due;
 use super::granting::Granter;
 use super::live::News;
 use super::outcome::{FlowOutcome, PacketOutcome, Totals};
@@ -458,6 +457,14 @@ impl<'a, T: Transport> Simulation<'a, T> {
         }
     }
 
+    /// Packets on cables, each with its link.
+    pub(super) fn landing(&self) -> impl Iterator<Item = (u32, Place)> {
+        self.wheel.iter().filter_map(|due| match Event::of(due.event()) {
+            (Event::Arrive, link) => Some((link, due.place())),
+            _ => None,
+        })
+    }
+
     /// Checks that packets add up: each that was sent has arrived, lost its payload, was dropped, or is still somewhere.
     fn close(&mut self) -> Result<()> {
         if self.classes.as_ref().is_some_and(|table| !table.adds_up(&self.ports)) {
@@ -465,7 +472,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
         }
         let is_whole = |place: &Place| Waiting::of(*place, &self.pool[*place]).is_whole;
         let waiting = self.ports.iter().flat_map(|port| &port.data).map(|waiting| waiting.place);
-        let landing = self.wheel.iter().filter(|due| Event::of(due.event()).0 == Event::Arrive).map(Due::place);
+        let landing = self.landing().map(|(_, place)| place);
         self.totals.unfinished = waiting.chain(landing).filter(is_whole).count() as u64;
         let by_class = self.classes.iter().flat_map(|table| table.waiting());
         self.totals.unfinished += by_class.filter(|waiting| waiting.is_whole).count() as u64;
