@@ -2,8 +2,8 @@
 
 use eastwest_engine::graph::Graph;
 use eastwest_engine::packet::{
-    Becomes, Buffers, Change, Choice, Fecn, Flow, LaneBuffer, Live, Marking, NetworkSettings, PacketOutcome, Pause,
-    Sampling, Scene, Simulation, Start, Totals, Transport, Trigger, TriggerKind, Trimming, Watchdog,
+    Becomes, Buffers, Change, Choice, Fecn, Flow, LaneBuffer, Live, Marking, NetworkSettings, Overheads, PacketOutcome,
+    Pause, Sampling, Scene, Simulation, Start, Totals, Transport, Trigger, TriggerKind, Trimming, Watchdog,
     longest_round_trip, round_trip,
 };
 use eastwest_engine::routing::Forwarding;
@@ -75,6 +75,8 @@ pub struct SettingsIn {
     ccti_min: u16,
     loss: f64,
     patience_s: f64,
+    message_overhead_s: f64,
+    completion_overhead_s: f64,
     shares_contexts: bool,
     keeps_s: f64,
     choice: String,
@@ -91,6 +93,7 @@ pub struct ChangeIn {
     becomes: String,
     rate: f64,
     loss: f64,
+    late_s: f64,
     routes_after_s: Option<f64>,
 }
 
@@ -103,6 +106,8 @@ impl ChangeIn {
                 "down" => Becomes::Down,
                 "up" => Becomes::Up,
                 "rate" => Becomes::Rate(self.rate),
+                "lost" => Becomes::Lost,
+                "late" => Becomes::Late(picoseconds(self.late_s)),
                 "erring" => Becomes::Erring((self.loss * 1e9).round() as u32),
                 word => return Err(EngineError::new_err(format!("unknown change '{word}'"))),
             },
@@ -241,6 +246,10 @@ impl SettingsIn {
                 most: (self.mark_most * 1000.0) as u32,
             }),
             patience: picoseconds(self.patience_s),
+            overheads: Overheads {
+                post: picoseconds(self.message_overhead_s),
+                complete: picoseconds(self.completion_overhead_s),
+            },
             shares_contexts: self.shares_contexts,
             loss: (self.loss * 1e9).round() as u32,
             watchdog: (self.watchdog_detect_s > 0.0).then_some(Watchdog {
@@ -455,6 +464,8 @@ pub(crate) fn counts(out: &Bound<'_, PyDict>, totals: &Totals) -> PyResult<()> {
         ("link_hops", totals.link_hops),
         ("delivered", totals.delivered),
         ("drops", totals.drops + totals.urgent_drops),
+        ("bit_errors", totals.bit_errors + totals.urgent_bit_errors),
+        ("lost_flows", totals.lost_flows),
         ("trims", totals.trims),
         ("marks", totals.marks),
         ("retransmits", totals.retransmits),

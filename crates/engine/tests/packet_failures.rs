@@ -122,5 +122,5 @@ fn bit_errors_on_one_link_are_repaired() {
     let outcome = run_through(&graph, &flows, &erring, &roce(Repeat::Selective), lossless());
     times(&outcome);
     let expected = 0.01 * 2442.0; // one packet in a hundred of the first flow
-    assert!((outcome.totals.drops as f64 - expected).abs() < 5.0 * f64::sqrt(expected), "{:?}", outcome.totals);
+    assert!((outcome.totals.bit_errors as f64 - expected).abs() < 5.0 * f64::sqrt(expected), "{:?}", outcome.totals);
 }

@@ -101,10 +101,12 @@ def run(
         raise InputError(f"{settings_file}: {ways}, not {balancing}")
     failed = simulation.read_failures(flows, net)
     apart = {change.link for change in failed}
-    wrong = simulation.changes((*asked.events, *(event or ())), net, routes_after_s)
+    events = (*asked.events, *(event or ()))
+    wrong = simulation.changes(events, net, routes_after_s, seed=seed)
     wrong = [*failed, *(change for change in wrong if change.link not in apart)]
     for doubt in simulation.doubts(flows, given, net, start_unit):
         sys.stderr.write(f"{doubt}\n")
+    all_flows = simulation.with_bursts(given, events, net, seed)
     if (pcap is None) != (not capture):
         raise InputError("--capture LINK and --pcap FILE go together: name both")
     if pcap and not pcap.absolute().parent.is_dir():
@@ -112,9 +114,9 @@ def run(
     recorded = simulation.capturing(capture, net, transport, capture_limit) if capture else None
     try:
         network = PacketNetwork(net)
-        settings = simulation.settings_for(transport, network, given, balancing, seed, stated=asked.stated)
+        settings = simulation.settings_for(transport, network, all_flows, balancing, seed, stated=asked.stated)
         result = simulation.simulate(
-            network, given, settings, math.inf if until_s is None else until_s, wrong, recorded
+            network, all_flows, settings, math.inf if until_s is None else until_s, wrong, recorded, given=len(given)
         )
     except EngineError as error:
         raise InputError(f"{topology or fabric}: {error}") from None
@@ -129,7 +131,9 @@ def run(
         more = f"{result.run.capture.missed:,} more packets left by the captured links"
         sys.stderr.write(f"{pcap} holds the first {capture_limit:,} packets; {more} (--capture-limit)\n")
     if result.unfinished:
-        sys.stderr.write(f"{result.unfinished} of {len(given)} flows had not ended at {result.run.simulated_s:g} s\n")
+        sys.stderr.write(
+            f"{result.unfinished} of {len(all_flows)} flows had not ended at {result.run.simulated_s:g} s\n"
+        )
         raise typer.Exit(1)
 
 

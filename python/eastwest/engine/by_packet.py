@@ -12,7 +12,7 @@ import polars as pl
 
 from eastwest.engine._native import EngineError
 from eastwest.engine.defaults import FRAMINGS, Framing, settings_for
-from eastwest.engine.events import changes
+from eastwest.engine.faults import changes
 from eastwest.engine.messages import Messages
 from eastwest.engine.network import Carriage, Floats, Network, Run, Stated, named
 from eastwest.engine.packets import Choice, PacketNetwork, PacketSettings, Repeat, Transport

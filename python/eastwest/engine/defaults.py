@@ -39,6 +39,9 @@ IB_PAYLOAD, IB_HEADER, IB_CONTROL = 4096, 26, 30
 ROCE_TIMEOUT_S = 4.096e-6 * 2**14
 """Local ACK timeout of 14, the usual default of RDMA connections."""
 
+ONE_PATH: tuple[Choice, ...] = ("hash", "pinned", "wcmp", "flowlet", "source")
+"""Choices of ports that keep a flow in order where it has one entropy value, but for new routes."""
+
 
 @dataclass(frozen=True)
 class Framing:
@@ -129,7 +132,7 @@ def _rocev2(bare: PacketSettings) -> PacketSettings:
 
 def _infiniband(bare: PacketSettings) -> PacketSettings:
     # where switches spread a flow, a gap is no sign of loss: NICs then place packets in any order
-    return bare if bare.choice in ("hash", "pinned") else replace(bare, repeat="any-order")
+    return bare if bare.choice in ONE_PATH else replace(bare, repeat="any-order")
 
 
 def _sprayed(bare: PacketSettings) -> PacketSettings:

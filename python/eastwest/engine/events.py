@@ -1,85 +1,67 @@
-"""What goes wrong while packets are under way, as a person writes it: "down spine-3 at 50 us for 1 ms"."""
+"""What goes wrong while packets are under way, read as a person writes it: "down spine-3 at 50 us for 1 ms".
+
+Not here: which links it touches, and when (`faults`); the flows of a burst (`bursts`).
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-from eastwest.engine.links import links_of
-from eastwest.engine.network import Floats
-from eastwest.engine.packets import Becomes, LinkChange
 from eastwest.errors import InputError
-from eastwest.fabric import Fabric
-from eastwest.units import UnitError, format_rate, parse_rate, parse_time
+from eastwest.units import UnitError, parse_rate, parse_size, parse_time
 
-FORMS = (
-    "down NODE [NODE] at TIME [for TIME]",
-    "slow NODE NODE to RATE at TIME [for TIME]",
-    "errors NODE NODE of SHARE at TIME [for TIME]",
-)
+What = Literal["down", "slow", "errors", "flap", "random-flaps", "reboot", "lose", "straggler", "burst"]
+
+FORMS: dict[What, str] = {
+    "down": "down NODE [NODE] at TIME [for TIME]",
+    "slow": "slow NODE NODE to RATE at TIME [for TIME]",
+    "errors": "errors NODE NODE of SHARE at TIME [for TIME]",
+    "flap": "flap NODE [NODE] at TIME every TIME for TIME until TIME",
+    "random-flaps": "random-flaps [NODE [NODE]] mtbf TIME mttr TIME until TIME",
+    "reboot": "reboot SWITCH at TIME for TIME",
+    "lose": "lose HOST at TIME",
+    "straggler": "straggler HOST by TIME [at TIME [for TIME]]",
+    "burst": "burst COUNT SIZE to HOST at TIME, or from HOST",
+}
 """One node stands for all its cables; two for those between them."""
 
 LATEST_S = 3600.0
 """After which nothing goes wrong, and longer than which nothing lasts, unless for good."""
 
-_BECOMES: dict[str, Becomes] = {"down": "down", "slow": "rate", "errors": "erring"}
-_EVENT = re.compile(
-    r"(?P<what>down|slow|errors)\s+(?P<a>\S+)(?:\s+(?!to\b|of\b|at\b)(?P<b>\S+))?"
-    r"(?:\s+to\s+(?P<rate>.+?))?(?:\s+of\s+(?P<share>\S+))?\s+at\s+(?P<at>.+?)(?:\s+for\s+(?P<lasts>.+))?"
-)
+MOST_FLOWS = 100_000
+"""Of a burst."""
+
+_CLAUSES = ("to", "from", "of", "by", "at", "every", "for", "mtbf", "mttr", "until")
+_CLAUSE = re.compile(rf"\s({'|'.join(_CLAUSES)})\s")
 
 
 @dataclass(frozen=True)
 class Event:
-    """What a person wrote, read: ends are names of nodes, `b` None for all cables of `a`; it is infinite for good."""
+    """What a person wrote, read. Times are seconds; `lasts_s` is infinite for good.
+
+    `a` and `b` are names of nodes: `b` None for all cables of `a`, both None for all between switches. A flapping link
+    is down for `lasts_s` out of `every_s` until `until_s`; one that flaps at random works for `every_s` and is down for
+    `lasts_s` on average. `rate` is bytes a second, `loss` a share of packets, `late_s` by how much a straggler is late.
+    A burst has `flows` of `size_bytes` each, to its host or `outward` from it.
+    """
 
     text: str
-    what: Becomes
-    a: str
-    b: str | None
-    at_s: float
-    lasts_s: float
-    rate: float
-    loss: float
-
-
-@dataclass(frozen=True)
-class _Fault:
-    """A link that is worse than built from one time to another (infinite: for good)."""
-
-    link: int
-    what: Becomes
-    begins_s: float
-    ends_s: float
-    rate: float
-    loss: float
-
-
-def changes(
-    events: Sequence[str], fabric: Fabric, routes_after_s: float | None, rate_bps: Floats | None = None
-) -> list[LinkChange]:
-    """What becomes of which links, in both directions; `rate_bps` are their rates where these are not the fabric's.
-
-    Where events overlap on a link, it is down while any has it down, as slow as the slowest, and errs as the worst.
-
-    Raises:
-        InputError: an event cannot be read, or names nodes that there are not or that no cable joins.
-    """
-    built = (fabric.links["rate_bps"].to_numpy() if rate_bps is None else rate_bps) / 8
-    faults = [fault for event in events for fault in _faults(read_event(event), fabric, built)]
-    made = []
-    for link, what in dict.fromkeys((fault.link, fault.what) for fault in faults):
-        here = [fault for fault in faults if (fault.link, fault.what) == (link, what)]
-        times = sorted({time for fault in here for time in (fault.begins_s, fault.ends_s) if math.isfinite(time)})
-        for at_s in times:
-            still = [fault for fault in here if fault.begins_s <= at_s < fault.ends_s]
-            rate = min((fault.rate for fault in still), default=float(built[link]))
-            loss = max((fault.loss for fault in still), default=0.0)
-            becomes: Becomes = "up" if what == "down" and not still else what
-            made.append(LinkChange(at_s, link, becomes, rate, loss, routes_after_s))
-    return sorted(made, key=lambda change: change.at_s)
+    what: What
+    a: str | None = None
+    b: str | None = None
+    at_s: float = 0.0
+    lasts_s: float = math.inf
+    every_s: float = math.inf
+    until_s: float = math.inf
+    rate: float = 0.0
+    loss: float = 0.0
+    late_s: float = 0.0
+    flows: int = 0
+    size_bytes: int = 0
+    outward: bool = False
 
 
 def read_event(event: str) -> Event:
@@ -88,33 +70,74 @@ def read_event(event: str) -> Event:
     Raises:
         InputError: it cannot be read; says how one is written.
     """
-    found = _EVENT.fullmatch(event.strip())
-    if found is None:
-        raise InputError(f"{event!r} is no event; write one of: {'; '.join(FORMS)}")
-    what = found["what"]
-    for name, needed in (("rate", "slow"), ("share", "errors")):
-        if (found[name] is None) == (what == needed):
-            raise InputError(f"{event!r}: write {next(form for form in FORMS if form.startswith(what))}")
-    if what != "down" and found["b"] is None:
-        raise InputError(f"{event!r}: name both ends of the link")
+    text = event.strip()
+    head, *rest = _CLAUSE.split(text)
+    word, *nodes = head.split() or [""]
+    kind: What | None = next((known for known in get_args(What) if known == word), None)
+    if kind is None:
+        raise InputError(f"{event!r} is no event; write one of: {'; '.join(FORMS.values())}")
+    said = dict(zip(rest[::2], rest[1::2], strict=True))
+    least, most, needed, allowed = _SHAPES[kind]
+    is_whole = len(said) == len(rest) // 2 and needed <= said.keys() <= needed | allowed
+    if not is_whole or not least <= len(nodes) <= most or ("for" in said and "at" not in said and "at" in allowed):
+        if kind in ("slow", "errors") and len(nodes) == 1:
+            raise InputError(f"{event!r}: name both ends of the link")
+        raise InputError(f"{event!r}: write {FORMS[kind]}")
     try:
-        at_s = parse_time(found["at"], zero=True)
-        lasts_s = parse_time(found["lasts"]) if found["lasts"] else math.inf
-        rate = parse_rate(found["rate"]) / 8 if found["rate"] else 0.0
+        return _read(event, kind, nodes, said)
     except UnitError as error:
         raise InputError(f"{event!r}: {error}") from None
-    loss = _share(event, found["share"]) if found["share"] else 0.0
-    if at_s > LATEST_S or LATEST_S < lasts_s < math.inf:
-        raise InputError(f"{event!r}: packets are simulated for an hour at most, as those of seconds take hours")
-    return Event(event, _BECOMES[what], found["a"], found["b"], at_s, lasts_s, rate, loss)
 
 
-def _faults(event: Event, fabric: Fabric, built: Floats) -> list[_Fault]:
-    links = links_of(repr(event.text), fabric, event.a, event.b)
-    if event.what == "rate" and (slowest := float(built[links].min())) <= event.rate:
-        raise InputError(f"{event.text!r}: the link runs at {format_rate(slowest * 8)}: name a lower rate")
-    ends_s = event.at_s + event.lasts_s
-    return [_Fault(link, event.what, event.at_s, ends_s, event.rate, event.loss) for link in links]
+_SHAPES: dict[What, tuple[int, int, set[str], set[str]]] = {
+    "down": (1, 2, {"at"}, {"for"}),
+    "slow": (2, 2, {"to", "at"}, {"for"}),
+    "errors": (2, 2, {"of", "at"}, {"for"}),
+    "flap": (1, 2, {"at", "every", "for", "until"}, set()),
+    "random-flaps": (0, 2, {"mtbf", "mttr", "until"}, set()),
+    "reboot": (1, 1, {"at", "for"}, set()),
+    "lose": (1, 1, {"at"}, set()),
+    "straggler": (1, 1, {"by"}, {"at", "for"}),
+    "burst": (2, 3, {"at"}, {"to", "from"}),
+}
+"""Of each kind: the fewest and most words after its name, the clauses that it needs, and others that it may have."""
+
+
+def _read(text: str, what: What, words: list[str], said: dict[str, str]) -> Event:
+    times = {key: parse_time(said[key], zero=key == "at") for key in _TIMES if key in said}
+    if any(time > LATEST_S for time in times.values()):
+        raise InputError(f"{text!r}: packets are simulated for an hour at most, as those of seconds take hours")
+    nodes = words
+    flows = size = 0
+    if what == "burst":
+        if ("to" in said) == ("from" in said):
+            raise InputError(f"{text!r}: write {FORMS[what]}")
+        flows, size = _flows(text, words[0]), round(parse_size(" ".join(words[1:])))
+        nodes = [said["to"] if "to" in said else said["from"]]
+    event = Event(
+        text,
+        what,
+        nodes[0] if nodes else None,
+        nodes[1] if len(nodes) > 1 else None,
+        times.get("at", 0.0),
+        times.get("for", times.get("mttr", math.inf)),
+        times.get("every", times.get("mtbf", math.inf)),
+        times.get("until", math.inf),
+        rate=parse_rate(said["to"]) / 8 if what == "slow" else 0.0,
+        loss=_share(text, said["of"]) if what == "errors" else 0.0,
+        late_s=times.get("by", 0.0),
+        flows=flows,
+        size_bytes=size,
+        outward="from" in said,
+    )
+    if what == "flap" and event.lasts_s >= event.every_s:
+        raise InputError(f"{text!r}: the link never comes back: 'for' is to be shorter than 'every'")
+    if event.until_s <= event.at_s:
+        raise InputError(f"{text!r}: it ends before it begins: 'until' is a time from the start of the run")
+    return event
+
+
+_TIMES = ("at", "for", "every", "until", "mtbf", "mttr", "by")
 
 
 def _share(event: str, text: str) -> float:
@@ -125,3 +148,9 @@ def _share(event: str, text: str) -> float:
     if not 0.0 < share < 1.0:
         raise InputError(f"{event!r}: {text!r} is no share of packets, such as 0.001")
     return share
+
+
+def _flows(event: str, text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= MOST_FLOWS:
+        raise InputError(f"{event!r}: {text!r} is no number of flows from 1 to {MOST_FLOWS:,}")
+    return int(text)

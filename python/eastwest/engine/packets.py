@@ -21,7 +21,7 @@ Transport = Literal["uet", "mrc", "rocev2", "infiniband", "dctcp"]
 Dcqcn = Literal["off", "paper"]
 CongestionControl = Literal["nscc", "rccc", "nscc+rccc"]
 Repeat = Literal["go-back-n", "selective", "any-order"]
-Becomes = Literal["down", "up", "rate", "erring"]
+Becomes = Literal["down", "up", "rate", "erring", "lost", "late"]
 Choice = Literal[
     "hash", "random", "shortest-queue", "shorter-of-two", "least-congested", "wcmp", "flowlet", "pinned", "source"
 ]
@@ -68,6 +68,9 @@ class PacketSettings:
     uet and mrc belong to the two NICs, a connection's window and a queue pair's rate to these; else each flow begins
     anew. Window and paths are forgotten after `keeps_s` without a flow.
 
+    A message costs its sender `message_overhead_s` before the NIC has it, one message of a host after the other, and
+    both ends `completion_overhead_s` from the last packet until software knows.
+
     A run in which nothing new arrives for `patience_s` ends.
     """
 
@@ -104,6 +107,8 @@ class PacketSettings:
     ccti_min: int = 0
     loss: float = 0.0
     patience_s: float = 1.0
+    message_overhead_s: float = 0.0
+    completion_overhead_s: float = 0.0
     shares_contexts: bool = False
     keeps_s: float = 1e-3
     choice: Choice = "hash"
@@ -118,10 +123,11 @@ class PacketRun:
 
     `end_s` is when the sender knew that all had arrived, `received_s` when it had. Counts: `packets` of data that
     senders sent, repeats included; `link_hops`, transmissions over links; `delivered`, packets of data that arrived
-    whole; `failed`, flows whose sender gave up; with InfiniBand `pauses` and `paused_s` tell how often and how long
-    ports had something to send and no credits. `flow_retransmits`
-    are the packets of each flow that were sent again, `ports` what became of each port. `capture` holds what left by
-    chosen links, `series` the run over time, where that was wanted.
+    whole; `bit_errors` packets whose checksum was wrong, which are no `drops`; `failed`, flows whose sender gave up,
+    `lost_flows`, those whose NIC was lost at one end; with InfiniBand `pauses` and `paused_s` tell how often and how
+    long ports had something to send and no credits. `flow_retransmits` are the packets of each flow that were sent
+    again, `ports` what became of each port. `capture` holds what left by chosen links, `series` the run over time,
+    where that was wanted.
     """
 
     start_s: Floats
@@ -132,6 +138,8 @@ class PacketRun:
     link_hops: int
     delivered: int
     drops: int
+    bit_errors: int
+    lost_flows: int
     trims: int
     marks: int
     retransmits: int
@@ -153,7 +161,9 @@ class LinkChange:
     """What becomes of a link (one direction of a cable) at a time; the native engine reads these attributes by name.
 
     It goes `down` or comes `up` again, gets another `rate` (bytes a second), or loses a share `loss` of packets to bit
-    errors (`erring`). All switches have new routes `routes_after_s` later; never where that is None.
+    errors (`erring`); at a share of 1 the switch that it leads to has no routes, and drops. A link from a NIC may be
+    `lost`, with all flows from and to the NIC, or `late`: messages start `late_s` after they are due. All switches have
+    new routes `routes_after_s` later; never where that is None.
     """
 
     at_s: float
@@ -161,6 +171,7 @@ class LinkChange:
     becomes: Becomes
     rate: float = 0.0
     loss: float = 0.0
+    late_s: float = 0.0
     routes_after_s: float | None = None
 
 

@@ -26,7 +26,7 @@ class Cabling:
     """Cables between two tiers: the nodes at both ends (lower first), one rate and latency for all.
 
     `latency_s` is that of the link and of the node that it enters; `back_s` that of the other way, from `b` to `a`,
-    where it differs.
+    where it differs. `loss` is the share of packets that bit errors take, each way.
     """
 
     tiers: str
@@ -35,6 +35,7 @@ class Cabling:
     rate_bps: float
     latency_s: float
     back_s: float | None = None
+    loss: float = 0.0
 
 
 def bare(
@@ -55,6 +56,8 @@ def bare(
     forth_s = np.repeat([cables.latency_s for cables in cabling], sizes)
     back_s = np.repeat([cables.latency_s if cables.back_s is None else cables.back_s for cables in cabling], sizes)
     pairs = pl.Series([cables.tiers for cables in cabling]).gather(np.repeat(np.arange(len(sizes)), sizes))
+    loss = np.repeat([cables.loss for cables in cabling], sizes)
+    errors = [[int(cable), float(loss[cable])] for cable in np.flatnonzero(loss)]
     ends = np.concatenate([a, b])  # the port numbers: all lower ends, then all upper ones
     count = len(a)
     cable = np.arange(count)
@@ -84,7 +87,7 @@ def bare(
     )
     return Fabric(
         name=name,
-        plan={"shape": "bare", "hosts": hosts},
+        plan={"shape": "bare", "hosts": hosts, **({"bit_errors": errors} if errors else {})},
         nodes=numbered(_nodes(hosts, tiers, numbers), "node", NODES),
         ports=numbered(ports, "port", PORTS),
         cages=numbered(

@@ -13,17 +13,27 @@ def simulation_table(result: SimulationResult) -> Table:
     run, table = result.run, Table(box=None, show_header=False, pad_edge=False)
     table.add_column()
     table.add_column(justify="right")
-    found = result.to_json()["fct_s"]
+    found, bursts = result.to_json()["fct_s"], result.burst_fct_s
     rows = {
-        "flows": f"{len(result.flows):,}",
+        "flows": f"{result.given:,}",
         **{
             f"completion time, {name}": format_time(value) if value is not None else "none ended"
             for name, value in found.items()
         },
+        **(
+            {
+                "flows of bursts": f"{len(result.flows) - result.given:,}",
+                "completion time of bursts, max": format_time(float(bursts[-1])) if len(bursts) else "none ended",
+            }
+            if len(result.flows) > result.given
+            else {}
+        ),
+        **({"flows lost with a NIC": f"{run.lost_flows:,}"} if run.lost_flows else {}),
         "packets of data": f"{run.packets:,}",
         "sent again": f"{run.retransmits:,}",
         "trimmed": f"{run.trims:,}",
         "dropped": f"{run.drops:,}",
+        **({"lost to bit errors": f"{run.bit_errors:,}"} if run.bit_errors else {}),
         "marked": f"{run.marks:,}",
         **({"given up": f"{run.failed:,}"} if run.failed else {}),
         ("waits for credits" if result.settings.transport == "infiniband" else "pauses"): (

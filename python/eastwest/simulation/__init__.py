@@ -1,7 +1,8 @@
 """Flows on a network, packet by packet: from the files of other simulators to times and counts."""
 
 from eastwest.engine.defaults import settings_for
-from eastwest.engine.events import changes
+from eastwest.engine.faults import changes
+from eastwest.simulation.bursts import with_bursts
 from eastwest.simulation.capture import capturing, write_pcap
 from eastwest.simulation.inputs import doubts, read_failures, read_flows, read_topology, study_network
 from eastwest.simulation.result import SimulationResult, simulate
@@ -20,5 +21,6 @@ __all__ = [
     "settings_for",
     "simulate",
     "study_network",
+    "with_bursts",
     "write_pcap",
 ]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eastwest.engine.links import port_names
+from eastwest.engine.network import Floats
 from eastwest.engine.packets import Capturing, LinkChange, PacketNetwork, PacketRun, PacketSettings
 from eastwest.engine.series import Sampling
 from eastwest.workload.flows import Flows
@@ -36,12 +37,22 @@ class SimulationResult:
     wall_s: float
     peak_rss_bytes: int
     engine_rss_bytes: int
+    given: int
+    """Flows that were given: those of bursts come after them."""
 
     @property
-    def fct_s(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """Completion times of the flows that ended: from the start until the sender knew, seconds, ascending."""
-        times = self.run.end_s - self.run.start_s
-        ascending: np.ndarray[tuple[int], np.dtype[np.float64]] = np.sort(times[~np.isnan(times)])
+    def fct_s(self) -> Floats:
+        """Completion times of the given flows that ended: from start until the sender knew, seconds, ascending."""
+        return self._ascending(slice(None, self.given))
+
+    @property
+    def burst_fct_s(self) -> Floats:
+        """Those of the bursts' flows."""
+        return self._ascending(slice(self.given, None))
+
+    def _ascending(self, which: slice) -> Floats:
+        times = (self.run.end_s - self.run.start_s)[which]
+        ascending: Floats = np.sort(times[~np.isnan(times)])
         return ascending
 
     @property
@@ -65,16 +76,17 @@ class SimulationResult:
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON values; completion times are null where no flow ended."""
-        times, run = self.fct_s, self.run
-        marks = {"min": 0.0, "median": 50.0, "p99": 99.0, "max": 100.0}
-        fct = {name: float(np.percentile(times, at)) if len(times) else None for name, at in marks.items()}
+        run, bursts = self.run, len(self.flows) - self.given
         return {
-            "flows": len(self.flows),
+            "flows": self.given,
             "unfinished": self.unfinished,
-            "fct_s": fct,
+            "lost_flows": run.lost_flows,
+            "fct_s": _marks(self.fct_s),
+            **({"burst_flows": bursts, "burst_fct_s": _marks(self.burst_fct_s)} if bursts else {}),
             "link_hops": run.link_hops,
             "packets": run.packets,
             "drops": run.drops,
+            "bit_errors": run.bit_errors,
             "trims": run.trims,
             "marks": run.marks,
             "retransmits": run.retransmits,
@@ -105,8 +117,11 @@ def simulate(
     changes: Sequence[LinkChange] = (),
     capturing: Capturing | None = None,
     sampling: Sampling | None = None,
+    given: int | None = None,
 ) -> SimulationResult:
     """Runs flows on a network, through changes of its links; records what leaves by some, and the run over time.
+
+    The first `given` flows are reported as such, all where that is None, the others as those of bursts.
 
     Raises:
         EngineError: a flow's ends are no hosts, no path joins them, or there is no link such as is to be recorded.
@@ -117,7 +132,14 @@ def simulate(
     run = network.run(flows, settings, until_s, changes, capturing, sampling)
     wall_s = time.perf_counter() - began
     peak = _peak_bytes()
-    return SimulationResult(network, flows, settings, tuple(changes), run, wall_s, peak, peak - before)
+    count = len(flows) if given is None else given
+    return SimulationResult(network, flows, settings, tuple(changes), run, wall_s, peak, peak - before, count)
+
+
+def _marks(times: Floats) -> dict[str, float | None]:
+    """Least, median, 99th percentile and largest; None where there are none."""
+    marks = {"min": 0.0, "median": 50.0, "p99": 99.0, "max": 100.0}
+    return {name: float(np.percentile(times, at)) if len(times) else None for name, at in marks.items()}
 
 
 def _largest(values: NDArray[np.generic]) -> list[int]:

@@ -66,7 +66,7 @@ def _off_or_set(written: Any) -> str:
 
 def _event(written: Any) -> Any:
     if not isinstance(written, str):
-        raise refuse(f"{written!r} is no event; write one of: {'; '.join(FORMS)}")
+        raise refuse(f"{written!r} is no event; write one of: {'; '.join(FORMS.values())}")
     try:
         return read_event(written).text
     except InputError as error:

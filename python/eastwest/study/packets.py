@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from eastwest.document import Place
 from eastwest.engine import Carriage, Network, Wire, wire_rates
-from eastwest.engine.events import changes
+from eastwest.engine.events import What, read_event
+from eastwest.engine.faults import changes
 from eastwest.engine.packets import Choice, Repeat
 from eastwest.errors import InputError
 from eastwest.spec import Study
@@ -38,6 +39,12 @@ CHOICES: dict[str, dict[str, Choice]] = {
     "mrc": {"source": "source", "spray": "hash", "adaptive": "shortest-queue"},
 }
 """By transport and balancing, how a switch chooses a port: where senders spray, by a hash of their entropy values."""
+
+OF_FLOWS: dict[What, str] = {
+    "lose": "a job that loses a NIC ends; say what is left of it by failures, or take down",
+    "burst": "extra flows are for eastwest simulate alone; leave it out",
+}
+"""Events that a step does not know, and what to do instead."""
 
 
 def check(study: Study, name: str) -> None:
@@ -74,10 +81,12 @@ def check_events(study: Study, name: str, network: Network) -> None:
     """
     rates = wire_rates(network.fabric)
     for number, event in enumerate(study.fabrics[name].packets.events):
+        at: Place = ("fabrics", name, "packets", "events", number)
+        if (what := read_event(event).what) in OF_FLOWS:
+            raise study.error_at(at, f"fabric {study.base('fabrics', name)!r}: {event!r}: {OF_FLOWS[what]}")
         try:
             changes([event], network.fabric, None, rates)
         except InputError as error:
-            at: Place = ("fabrics", name, "packets", "events", number)
             raise study.error_at(at, f"fabric {study.base('fabrics', name)!r}: {error}") from None
 
 

@@ -1,7 +1,10 @@
-//! What goes wrong, and is mended, while packets are under way: links that go down and come back, slow down, or err.
+//! What goes wrong, and is mended, while packets are under way: links that go down and come back, slow down, or err;
+//! NICs that are lost, or hand over their messages late.
 //!
-//! A link that is down loses what is on it and what waits for it. Until routes are recomputed, switches go on sending
-//! packets its way, which are lost; a NIC knows at once that its own port is down.
+//! A link that is down loses what waits for it, and what arrives by it. Until routes are recomputed, switches go on
+//! sending packets its way, which are lost; a NIC knows at once that its own port is down.
+
+use eastwest_transport::Sender;
 
 use super::port::End;
 use super::run::{Event, Simulation};
@@ -18,8 +21,13 @@ pub enum Becomes {
     Up,
     /// It carries so many bytes a second.
     Rate(f64),
-    /// It loses so many packets of a thousand million to bit errors.
+    /// It loses so many packets of a thousand million to bit errors; all of them where the switch that it leads to has
+    /// no routes, and these count as dropped.
     Erring(u32),
+    /// Down, with the NIC that it begins at: flows from and to it are given up.
+    Lost,
+    /// Messages of the NIC that it begins at start so much later than they are due.
+    Late(Picoseconds),
 }
 
 /// A link changes, in one direction.
@@ -50,9 +58,19 @@ impl<T: Transport> Simulation<'_, T> {
     pub(super) fn change(&mut self, index: u32) {
         let Change { link, becomes, .. } = self.changes[index as usize];
         match becomes {
-            Becomes::Down => {
-                self.ports[link as usize].is_down = true;
-                self.empty(link);
+            Becomes::Down => self.take_down(link),
+            Becomes::Lost => {
+                self.take_down(link);
+                if let End::Host(host) = self.ports[link as usize].from {
+                    self.abandon(host);
+                }
+            }
+            Becomes::Late(time) => {
+                if let End::Host(host) = self.ports[link as usize].from {
+                    if let Some(host) = self.hosts.get_mut(host as usize) {
+                        host.late = time;
+                    }
+                }
             }
             Becomes::Up => {
                 self.end_pause(link);
@@ -64,7 +82,33 @@ impl<T: Transport> Simulation<'_, T> {
                 self.wake_port(link);
             }
             Becomes::Rate(rate) => self.ports[link as usize].set_rate(rate),
-            Becomes::Erring(loss) => self.ports[link as usize].loss = loss,
+            Becomes::Erring(loss) => self.ports[link as usize].loss = loss.max(self.settings.loss),
+        }
+    }
+
+    fn take_down(&mut self, link: u32) {
+        self.ports[link as usize].is_down = true;
+        self.empty(link);
+    }
+
+    /// Gives up all flows from and to a host that have not ended.
+    fn abandon(&mut self, host: u32) {
+        for flow in 0..self.routes.len() {
+            let route = &mut self.routes[flow];
+            let is_over = self.fates[flow].start.is_some() && self.senders[flow].is_none();
+            if !route.hosts.contains(&host) || route.is_lost || is_over {
+                continue;
+            }
+            route.is_lost = true;
+            self.totals.lost_flows += 1;
+            self.left -= 1;
+            if let Some(sender) = self.senders[flow].take() {
+                self.fates[flow].retransmits = sender.retransmits();
+                self.totals.retransmits += sender.retransmits();
+                self.contexts.leave(self.routes[flow].context, self.now);
+                let region = self.region_of(self.routes[flow].hosts[1]);
+                self.wheel.send(region, self.now + self.linger, Event::Forget.word(flow as u32));
+            }
         }
     }
 

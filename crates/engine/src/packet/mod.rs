@@ -50,6 +50,6 @@ pub use ports::PortOutcome;
 pub use run::{Scene, Simulation};
 pub use scheduler::MOST_CLASSES;
 pub use series::{FlowSample, NetworkSample, PortCounts, PortSample, Sampling, Series};
-pub use settings::{Buffers, Marking, NetworkSettings, Pause, Trimming, Watchdog};
+pub use settings::{Buffers, Marking, NetworkSettings, Overheads, Pause, Trimming, Watchdog};
 pub use transport::Transport;
 pub use triggers::{Flow, Start, Trigger, TriggerKind};

@@ -19,9 +19,20 @@ const MOST_POLLS: u32 = 4;
 const MOST_WAITING: usize = 4;
 
 impl<T: Transport> Simulation<'_, T> {
+    /// A flow is due: it starts, unless its host is late.
     pub(super) fn start(&mut self, flow: u32) {
         let given = self.flows[flow as usize];
         let route = &mut self.routes[flow as usize];
+        let host = &mut self.hosts[route.hosts[0] as usize];
+        if host.late > 0 && !route.is_late {
+            route.is_late = true;
+            self.wheel.add(self.now + host.late, Event::Start.word(flow));
+            return;
+        }
+        if route.is_lost {
+            self.to_start -= usize::from(matches!(given.start, Start::At(_)));
+            return;
+        }
         let seed = self.settings.seed;
         route.context = self.contexts.enter(self.transport, route, seed, self.now);
         route.pair = self.contexts[route.context].pair;
@@ -32,7 +43,13 @@ impl<T: Transport> Simulation<'_, T> {
         if matches!(given.start, Start::At(_)) {
             self.to_start -= 1;
         }
-        self.wake(flow);
+        let post = self.settings.overheads.post;
+        if post == 0 {
+            self.wake(flow);
+        } else {
+            host.busy_until = host.busy_until.max(self.now) + post;
+            self.wheel.add(host.busy_until, Event::Deadline.word(flow));
+        }
     }
 
     /// A flow may have something to send.
@@ -238,10 +255,10 @@ impl<T: Transport> Simulation<'_, T> {
             if receiver.received() > before {
                 self.progress = self.progress.max(self.now);
                 if receiver.is_done() {
-                    self.fates[flow].received = Some(self.now);
+                    self.fates[flow].received = Some(self.now + self.settings.overheads.complete);
                     self.pull(self.flows[flow].when_received);
                     if self.is_open {
-                        self.news.push(News::Received(packet.flow));
+                        self.tell_received(packet.flow);
                     }
                 }
             }
@@ -263,7 +280,7 @@ impl<T: Transport> Simulation<'_, T> {
         if sender.is_done() {
             self.fates[flow].retransmits = sender.retransmits();
             self.totals.retransmits += sender.retransmits();
-            self.fates[flow].end = Some(self.now);
+            self.fates[flow].end = Some(self.now + self.settings.overheads.complete);
             self.left -= 1;
             self.senders[flow] = None;
             let region = self.region_of(self.routes[flow].hosts[1]);
@@ -287,11 +304,19 @@ impl<T: Transport> Simulation<'_, T> {
         }
     }
 
-    /// Starts what a trigger starts, now.
+    /// Starts what a trigger starts, once the software knows.
     fn pull(&mut self, trigger: Option<u32>) {
         let Some(trigger) = trigger else { return };
         for &flow in self.triggers.pull(trigger) {
-            self.wheel.add(self.now, Event::Start.word(flow));
+            self.wheel.add(self.now + self.settings.overheads.complete, Event::Start.word(flow));
+        }
+    }
+
+    /// Tells that all of a flow has arrived, once the software knows.
+    fn tell_received(&mut self, flow: u32) {
+        match self.settings.overheads.complete {
+            0 => self.news.push(News::Received(flow)),
+            complete => self.wheel.add(self.now + complete, Event::Completion.word(flow)),
         }
     }
 }

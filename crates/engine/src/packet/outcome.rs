@@ -27,6 +27,12 @@ pub struct Totals {
     pub delivered: u64,
     /// Packets of data dropped whole.
     pub drops: u64,
+    /// Packets of data lost whole to bit errors, which a checksum finds.
+    pub bit_errors: u64,
+    /// Answers and trimmed packets lost to them.
+    pub urgent_bit_errors: u64,
+    /// Flows given up because the NIC at one of their ends was lost.
+    pub lost_flows: u64,
     /// Answers and trimmed packets dropped.
     pub urgent_drops: u64,
     /// Packets of data that were in queues or on cables when the run ended.

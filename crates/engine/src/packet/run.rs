@@ -52,6 +52,7 @@ pub(super) enum Event {
     Routes = 7,
     Watchdog = 8,
     Forget = 9,
+    Completion = 10,
     Grant = 12,
 }
 
@@ -74,6 +75,7 @@ impl Event {
             6 => Self::Change,
             7 => Self::Routes,
             8 => Self::Watchdog,
+            10 => Self::Completion,
             12 => Self::Grant,
             _ => Self::Forget,
         };
@@ -102,6 +104,10 @@ pub(super) struct Route {
     pub is_ready: bool,
     /// Whether it has been told that all of it was sent.
     pub is_told: bool,
+    /// Whether it has been put off, as its host was late.
+    pub is_late: bool,
+    /// Whether it was given up.
+    pub is_lost: bool,
     /// Whether it stands among those that found no room in their context.
     pub is_refused: bool,
     /// Place of its context, once it has started.
@@ -111,7 +117,17 @@ pub(super) struct Route {
 impl Route {
     /// Between two hosts, by a queue pair, in a traffic class.
     pub fn new(hosts: [u32; 2], pair: u32, class: u8) -> Self {
-        Self { hosts, pair, class, is_ready: false, is_told: false, is_refused: false, context: u32::MAX }
+        Self {
+            hosts,
+            pair,
+            class,
+            is_ready: false,
+            is_told: false,
+            is_late: false,
+            is_lost: false,
+            is_refused: false,
+            context: u32::MAX,
+        }
     }
 }
 
@@ -120,6 +136,10 @@ impl Route {
 pub(super) struct Host {
     pub ups: Box<[u32]>,
     pub ready: VecDeque<u32>,
+    /// By how much it starts what is due later.
+    pub late: Picoseconds,
+    /// Until when its software is busy with messages.
+    pub busy_until: Picoseconds,
 }
 
 /// A network with flows, as it runs.
@@ -238,10 +258,13 @@ impl<'a, T: Transport> Simulation<'a, T> {
             routes.push(Route::new(hosts, index, flow.class));
         }
         let Plugging { host_of, planes, plugs, .. } = plugging;
-        let hosts: Vec<Host> = plugs
-            .chunks(planes.max(1))
-            .map(|plugs| Host { ups: plugs.iter().map(|plug| plug.up).collect(), ready: VecDeque::new() })
-            .collect();
+        let host = |plugs: &[Plug]| Host {
+            ups: plugs.iter().map(|plug| plug.up).collect(),
+            ready: VecDeque::new(),
+            late: 0,
+            busy_until: 0,
+        };
+        let hosts: Vec<Host> = plugs.chunks(planes.max(1)).map(host).collect();
         if let Some(change) = changes.iter().find(|change| change.link as usize >= graph.links()) {
             return Err(Error::Graph(format!("a change names link {}, which there is not", change.link)));
         }
@@ -400,6 +423,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
                 (Event::Watchdog, port) => self.watch(port),
                 (Event::Forget, flow) => self.forget(flow),
                 (Event::Grant, host) => self.grant(host),
+                (Event::Completion, flow) => self.news.push(News::Received(flow)),
             }
         }
     }
@@ -457,6 +481,19 @@ impl<'a, T: Transport> Simulation<'a, T> {
         }
     }
 
+    /// A packet is gone on a cable: it was down or led to a switch without routes, or bits were wrong.
+    #[cold]
+    fn lose_on_cable(&mut self, index: u32, place: Place) {
+        let port = &self.ports[index as usize];
+        if port.is_down || u64::from(port.loss) == LOSS_WHOLE {
+            self.lose_arriving(index, index, place);
+            return;
+        }
+        self.give_back(index, self.pool[place].size);
+        let is_whole = Waiting::of(place, &self.pool.take(place)).is_whole;
+        *(if is_whole { &mut self.totals.bit_errors } else { &mut self.totals.urgent_bit_errors }) += 1;
+    }
+
     /// Packets on cables, each with its link.
     pub(super) fn landing(&self) -> impl Iterator<Item = (u32, Place)> {
         self.wheel.iter().filter_map(|due| match Event::of(due.event()) {
@@ -476,12 +513,13 @@ impl<'a, T: Transport> Simulation<'a, T> {
         self.totals.unfinished = waiting.chain(landing).filter(is_whole).count() as u64;
         let by_class = self.classes.iter().flat_map(|table| table.waiting());
         self.totals.unfinished += by_class.filter(|waiting| waiting.is_whole).count() as u64;
-        let Totals { packets, delivered, drops, trims, unfinished, .. } = self.totals;
-        if packets == delivered + drops + trims + unfinished {
+        let Totals { packets, delivered, drops, bit_errors, trims, unfinished, .. } = self.totals;
+        if packets == delivered + drops + bit_errors + trims + unfinished {
             return Ok(());
         }
         Err(Error::Internal(format!(
-            "of {packets} packets {delivered} arrived, {drops} were dropped, {trims} trimmed and {unfinished} left over"
+            "of {packets} packets {delivered} arrived, {drops} were dropped, {bit_errors} corrupted, {trims} trimmed \
+             and {unfinished} left over"
         )))
     }
 
@@ -490,7 +528,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
         let port = &self.ports[index as usize];
         let (to, loss) = (port.to, u64::from(port.loss));
         if port.is_down || (loss > 0 && self.draws.at(Purpose::Loss, index, self.now).chance(loss, LOSS_WHOLE)) {
-            self.lose_arriving(index, index, place);
+            self.lose_on_cable(index, place);
             return;
         }
         match to {

@@ -69,7 +69,16 @@ pub struct Watchdog {
     pub restore: Picoseconds,
 }
 
-/// How switches treat packets.
+/// What a message costs a host besides its packets' time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overheads {
+    /// From a message's turn until the NIC may send its first packet; a host hands over one message at a time.
+    pub post: Picoseconds,
+    /// From the packet that completes a message, or tells so, until the software knows.
+    pub complete: Picoseconds,
+}
+
+/// How switches treat packets, and hosts messages.
 #[derive(Clone, Copy, Debug)]
 pub struct NetworkSettings {
     /// Room before each port.
@@ -82,6 +91,8 @@ pub struct NetworkSettings {
     pub watchdog: Option<Watchdog>,
     /// Time without anything new at any receiver after which the run ends, unfinished: a deadlock, or no way through.
     pub patience: Picoseconds,
+    /// What messages cost their hosts.
+    pub overheads: Overheads,
     /// How a port is chosen among those that lead on.
     pub choice: Choice,
     /// Whether what a sender learns outlasts its flow, and is shared with others as the transport has it.

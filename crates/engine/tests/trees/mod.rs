@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use eastwest_engine::graph::{Graph, NodeKind};
 use eastwest_engine::packet::{
-    Buffers, Change, Choice, Flow, Marking, NetworkSettings, PacketOutcome, Pause, Scene, Simulation, Start, Transport,
-    Trimming,
+    Buffers, Change, Choice, Flow, Marking, NetworkSettings, Overheads, PacketOutcome, Pause, Scene, Simulation, Start,
+    Transport, Trimming,
 };
 use eastwest_engine::routing::Forwarding;
 use eastwest_transport::Framing;
@@ -95,6 +95,7 @@ pub fn lossy(room: u64, trims: bool) -> NetworkSettings {
         watchdog: None,
         patience: 10_000 * US,
         choice: Choice::Hash,
+        overheads: Overheads::default(),
         shares_contexts: false,
         seed: 1,
     }
@@ -109,6 +110,7 @@ pub fn lossless() -> NetworkSettings {
         watchdog: None,
         patience: 10_000 * US,
         choice: Choice::Hash,
+        overheads: Overheads::default(),
         shares_contexts: false,
         seed: 1,
     }

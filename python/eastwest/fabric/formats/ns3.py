@@ -1,7 +1,8 @@
 """Topologies of HPCC's ns-3 simulator: a header, the switches' numbers, and a line for each link.
 
 `nodes switches links`, then the switches' node numbers, then `a b rate delay error-rate` for each link, as in
-`0 1 100Gbps 0.001ms 0`. Nodes that are no switches are hosts.
+`0 1 100Gbps 0.001ms 0`. Nodes that are no switches are hosts. The error rate is the share of packets that a link loses,
+each way.
 """
 
 from __future__ import annotations
@@ -76,9 +77,11 @@ def _cabling(row: Line, number: list[int], hosts: int) -> Cabling:
         raise row.refuse(f"a rate is at most {MOST_BPS / 1e9:g}Gbps, not {row.words[2]!r}")
     if delay_s > MOST_DELAY_S:
         raise row.refuse(f"a delay is at most {MOST_DELAY_S:g}s, not {row.words[3]!r}")
-    row.decimal(4, "the error rate", 1.0)
+    loss = row.decimal(4, "the error rate", 1.0)
+    if loss == 1.0:
+        raise row.refuse("an error rate of 1 lets no packet through: leave the link out")
     low, high = sorted(ends)
     if high < hosts:
         raise row.refuse("a link joins two hosts; hosts are joined by switches")
     tiers = "host-switch" if low < hosts else "switch-switch"
-    return Cabling(tiers, np.array([low]), np.array([high]), rate_bps, delay_s)
+    return Cabling(tiers, np.array([low]), np.array([high]), rate_bps, delay_s, loss=loss)
