@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use eastwest_engine::graph::Graph;
 use eastwest_engine::packet::{
-    Becomes, Buffers, Change, Choice, Fecn, Flow, LaneBuffer, NetworkSettings, PacketOutcome, Scene, Simulation,
+    Becomes, Beyond, Buffers, Change, Choice, Class, Classes, Fecn, Flow, LaneBuffer, NetworkSettings, PacketOutcome,
+    Room, Scene, Simulation, Threshold, Trimming,
 };
 use eastwest_engine::routing::{Balancing, Forwarding, Topology};
 use eastwest_transport::infiniband::{ACKNOWLEDGEMENT, HEADER, InfiniBandSettings, RETH, TIMER_UNIT, ThrottleSettings};
@@ -252,6 +253,97 @@ proptest! {
             .collect();
         let settings = NetworkSettings { choice, seed, ..credits(LaneBuffer::Bytes(packets * TAKEN)) };
         let outcome = run(&leaf_spine(4, 4, 2), &flows, &infiniband(Repeat::AnyOrder), settings);
+        prop_assert_eq!((outcome.totals.drops, outcome.totals.urgent_drops, outcome.totals.retransmits), (0, 0, 0));
+        prop_assert!(outcome.flows.iter().all(|flow| flow.end.is_some()));
+    }
+}
+
+/// Lanes with these priorities and weights.
+fn lanes(shares: &[(u8, u32)]) -> Classes {
+    let room = Room { reserve: 0, threshold: Threshold::Bytes(0), beyond: Beyond::Lose(Trimming::Off) };
+    let lane =
+        |&(priority, weight)| Class { priority, weight, room, marking: None, answers: None, notifications: None };
+    Classes { classes: shares.iter().map(lane).collect(), memory: None, full: WHOLE as u16 }
+}
+
+fn run_on_lanes(graph: &Graph, flows: &[Flow], lanes: &Classes, settings: NetworkSettings) -> PacketOutcome {
+    let forwarding = Forwarding::new(graph);
+    let scene = Scene { graph, forwarding: &forwarding, flows, triggers: &[], changes: &[] };
+    let transport = infiniband(Repeat::AnyOrder);
+    let simulation = Simulation::new(scene, &transport, settings).unwrap().classed(lanes).unwrap();
+    simulation.run(u64::MAX, &AtomicBool::new(false)).unwrap()
+}
+
+#[test]
+fn one_lane_does_what_no_lanes_do() {
+    let flows: Vec<_> = (8..15).map(|from| flow(from, 0, 100 * 4096, 0)).collect();
+    let plain = run(&leaf_spine(2, 8, 1), &flows, &infiniband(Repeat::AnyOrder), ample());
+    let one = run_on_lanes(&leaf_spine(2, 8, 1), &flows, &lanes(&[(0, 1)]), ample());
+    let last = |outcome: &PacketOutcome| *times(outcome).last().unwrap();
+    assert!(last(&one).abs_diff(last(&plain)) < 2 * WHOLE * BYTE, "{} against {}", last(&one), last(&plain));
+}
+
+#[test]
+fn a_second_lane_breaks_the_cycle_in_which_one_deadlocks() {
+    // Whoever crosses the cable from switch 5 to switch 0 takes lane 1 all the way: no lane's buffers wait in a circle
+    // (Dally and Seitz, IEEE TC 36, 1987; by paths, as DFSSSP routing assigns service levels).
+    let cables: Vec<_> =
+        (0..6).flat_map(|i| [(2 * i, 12 + i), (2 * i + 1, 12 + i), (12 + i, 12 + (i + 1) % 6)]).collect();
+    let crosses = |host: u32| u8::from(host / 2 + 2 >= 6);
+    let flows: Vec<_> =
+        (0..12).map(|host| Flow { class: crosses(host), ..flow(host, (host + 4) % 12, 2000 * 4096, 0) }).collect();
+    let ring = graph(12, 6, &cables);
+    let two = run_on_lanes(&ring, &flows, &lanes(&[(0, 1), (0, 1)]), ample());
+    assert!(two.flows.iter().all(|flow| flow.end.is_some()), "{:?}", two.totals);
+    let on_one: Vec<_> = flows.iter().map(|flow| Flow { class: 0, ..*flow }).collect();
+    let one = run_on_lanes(&ring, &on_one, &lanes(&[(0, 1), (0, 1)]), ample());
+    assert!(one.flows.iter().all(|flow| flow.end.is_none()));
+}
+
+#[test]
+fn arbitration_shares_a_port_by_weight_and_serves_high_priority_first() {
+    let shares = |lanes: &Classes| {
+        let hot = |(from, class)| Flow { class, ..flow(from, 0, 4000 * 4096, 0) };
+        let flows: Vec<_> = [(1, 0), (2, 1)].map(hot).to_vec();
+        let outcome = run_on_lanes(&star(3), &flows, lanes, ample());
+        outcome.flows.iter().map(|flow| flow.end.unwrap() as f64).collect::<Vec<_>>()
+    };
+    // by the time that 3 of 4 packets have been lane 1's and it is through, lane 0 has a third of its own to go
+    let weighted = shares(&lanes(&[(0, 1), (0, 3)]));
+    assert!((weighted[0] / weighted[1] - 1.5).abs() < 0.02, "{weighted:?}");
+    let strict = shares(&lanes(&[(0, 1), (1, 1)]));
+    assert!((strict[0] / strict[1] - 2.0).abs() < 0.02, "{strict:?}");
+}
+
+#[test]
+fn a_lane_without_credits_holds_up_no_other() {
+    // as in the tree of congestion, but the victim has a lane of its own
+    let (graph, flows, ..) = tree_of_congestion(false);
+    let apart: Vec<_> = flows.iter().map(|flow| Flow { class: u8::from(flow.to == 9), ..*flow }).collect();
+    let outcome = run_on_lanes(&graph, &apart, &lanes(&[(0, 1), (0, 1)]), ample());
+    // what host 1 takes of their common way, an eighth of a link, is left to it in turn
+    assert!(victim(&outcome) < 8.0 / 7.0 * 1.03, "{}", victim(&outcome));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// With lanes as without.
+    #[test]
+    fn lanes_lose_nothing_and_no_credits(
+        packets in 1u32..12,
+        shares in prop::collection::vec((0u8..3, 1u32..9), 1..5),
+        sizes in prop::collection::vec((0u32..16, 0u32..16, 1u64..200_000, 0u64..20, 0u8..4), 1..40),
+        seed in 0u64..1000,
+    ) {
+        let count = shares.len() as u8;
+        let flows: Vec<_> = sizes
+            .iter()
+            .filter(|(from, to, ..)| from != to)
+            .map(|&(from, to, bytes, start, class)| Flow { class: class % count, ..flow(from, to, bytes, start * US) })
+            .collect();
+        let settings = NetworkSettings { choice: Choice::Random, seed, ..credits(LaneBuffer::Bytes(packets * TAKEN)) };
+        let outcome = run_on_lanes(&leaf_spine(4, 4, 2), &flows, &lanes(&shares), settings);
         prop_assert_eq!((outcome.totals.drops, outcome.totals.urgent_drops, outcome.totals.retransmits), (0, 0, 0));
         prop_assert!(outcome.flows.iter().all(|flow| flow.end.is_some()));
     }

@@ -125,25 +125,36 @@ impl Lane {
 /// The credits of all cables.
 #[derive(Debug)]
 pub(super) struct Credits {
+    /// By cable, then virtual lane.
     lanes: Vec<Lane>,
+    /// Virtual lanes of a cable.
+    count: usize,
     fecn: Option<Fecn>,
 }
 
 impl Credits {
-    /// Full credits everywhere.
-    pub fn new(ports: &[Port], buffer: LaneBuffer, fecn: Option<Fecn>) -> Self {
-        Self { lanes: ports.iter().map(|port| Lane::new(port, buffer, fecn)).collect(), fecn }
+    /// Full credits everywhere, for buffers of so many lanes at the end of each cable.
+    pub fn new(ports: &[Port], count: usize, buffer: LaneBuffer, fecn: Option<Fecn>) -> Self {
+        let lanes = ports.iter().flat_map(|port| (0..count).map(move |_| Lane::new(port, buffer, fecn)));
+        Self { lanes: lanes.collect(), count, fecn }
     }
 
-    /// Times that a port has waited for credits.
+    fn lane(&mut self, port: u32, lane: usize) -> &mut Lane {
+        &mut self.lanes[port as usize * self.count + lane]
+    }
+
+    fn of_port(&self, port: u32) -> &[Lane] {
+        &self.lanes[port as usize * self.count..][..self.count]
+    }
+
+    /// Times that a port has waited for credits, summed over lanes.
     pub fn waits(&self, port: u32) -> u64 {
-        self.lanes[port as usize].waits
+        self.of_port(port).iter().map(|lane| lane.waits).sum()
     }
 
-    /// Time that a port has waited for credits until a time.
+    /// Time that a port has waited for credits until a time, summed over lanes.
     pub fn waited(&self, port: u32, now: Picoseconds) -> Picoseconds {
-        let lane = &self.lanes[port as usize];
-        lane.waited + lane.waiting(now)
+        self.of_port(port).iter().map(|lane| lane.waited + lane.waiting(now)).sum()
     }
 
     /// Time that ports have waited that still do.
@@ -152,16 +163,16 @@ impl Credits {
     }
 
     /// Checks that no credit was lost or made: those of each cable are at hand, on their way back, or taken by packets,
-    /// of which `taken` gives the blocks by cable.
+    /// of which `taken` gives the blocks by cable and lane.
     ///
     /// # Errors
     /// [`Error::Internal`] where they do not add up.
     pub fn close(&self, taken: &[u64]) -> Result<()> {
-        for (link, (lane, &taken)) in self.lanes.iter().zip(taken).enumerate() {
+        for (at, (lane, &taken)) in self.lanes.iter().zip(taken).enumerate() {
             let returning: u64 = lane.returning.iter().map(|&(_, blocks)| u64::from(blocks)).sum();
             let found = u64::from(lane.free) + returning + taken;
             if found != u64::from(lane.blocks) {
-                let blocks = lane.blocks;
+                let (blocks, link) = (lane.blocks, at / self.count);
                 return Err(Error::Internal(format!("link {link} had {blocks} credits and ends with {found}")));
             }
         }
@@ -182,26 +193,45 @@ fn return_time(port: &Port) -> Picoseconds {
 impl<T: Transport> Simulation<'_, T> {
     /// Takes the credits of what is next at a port; false where it must wait for them, or nothing is there.
     pub(super) fn take_credits(&mut self, index: u32) -> bool {
-        let Some(credits) = &mut self.credits else { return true };
-        let port = &mut self.ports[index as usize];
-        let Some(&Waiting { place, size, is_whole }) = port.head() else { return false };
-        let lane = &mut credits.lanes[index as usize];
-        lane.collect(self.now);
-        let needed = blocks_of(size);
-        if lane.free < needed {
-            if lane.wanted == 0 {
-                lane.since = self.now;
-                lane.waits += 1;
-                self.totals.pauses += 1;
-            }
-            lane.wanted = needed;
-            if let Some(time) = lane.enough_at().filter(|_| !port.is_armed) {
-                port.is_armed = true;
-                self.wheel.add(time, Event::Free.word(index));
-            }
-            return false;
+        let port = &self.ports[index as usize];
+        let (Some(&head), waiting) = (port.head(), port.data_bytes) else { return false };
+        let has_credits = self.has_credits(index, 0, head.size);
+        if has_credits {
+            self.spend(index, 0, head, waiting);
         }
-        lane.free -= needed;
+        has_credits
+    }
+
+    /// Whether a port has credits for a packet of so many bytes on a lane. If not, it waits, and is asked again.
+    pub(super) fn has_credits(&mut self, index: u32, lane: usize, bytes: u16) -> bool {
+        let Some(credits) = &mut self.credits else { return true };
+        let is_alone = credits.count == 1;
+        let lane = credits.lane(index, lane);
+        lane.collect(self.now);
+        let needed = blocks_of(bytes);
+        if lane.free >= needed {
+            return true;
+        }
+        let is_told = lane.wanted == needed;
+        if lane.wanted == 0 {
+            lane.since = self.now;
+            lane.waits += 1;
+            self.totals.pauses += 1;
+        }
+        lane.wanted = needed;
+        if let Some(time) = lane.enough_at().filter(|_| is_alone || !is_told) {
+            self.ask_again(index, is_alone, time);
+        }
+        false
+    }
+
+    /// Takes the credits of a packet that leaves now, before so many bytes that wait on its lane, and marks it where the
+    /// port is the root of congestion.
+    pub(super) fn spend(&mut self, index: u32, lane: usize, packet: Waiting, waiting: u32) {
+        let Some(credits) = &mut self.credits else { return };
+        let fecn = credits.fecn.filter(|fecn| packet.is_whole && packet.size >= fecn.least);
+        let lane = credits.lane(index, lane);
+        lane.free -= blocks_of(packet.size);
         let is_victim = lane.wanted > 0;
         if is_victim {
             let waited = self.now - lane.since;
@@ -209,38 +239,46 @@ impl<T: Transport> Simulation<'_, T> {
             self.totals.paused += waited;
             lane.wanted = 0;
         }
-        let Some(fecn) = credits.fecn.filter(|fecn| is_whole && size >= fecn.least) else { return true };
+        let Some(fecn) = fecn.filter(|_| waiting > lane.marked_above) else { return };
         // a host that takes its time is the root of what waits for it
-        let may_be_root = !is_victim || matches!(port.to, End::Host(_));
-        if may_be_root
-            && port.data_bytes > lane.marked_above
-            && self.draws.at(Purpose::Mark, index, self.now).chance(1, u64::from(fecn.between) + 1)
-        {
-            self.mark_forward(place);
+        let may_be_root = !is_victim || matches!(self.ports[index as usize].to, End::Host(_));
+        if may_be_root && self.draws.at(Purpose::Mark, index, self.now).chance(1, u64::from(fecn.between) + 1) {
+            let packet = &mut self.pool[packet.place];
+            packet.flags = packet.flags.with(Flags::CE);
+            self.totals.marks += 1;
         }
-        true
     }
 
-    /// Gives a cable's sender the credits of a packet that has left the buffer at its end.
-    pub(super) fn give_back(&mut self, way_in: u32, bytes: u16) {
+    /// Gives a cable's sender the credits of a packet that has left a lane's buffer at its end.
+    pub(super) fn give_back(&mut self, way_in: u32, lane: usize, bytes: u16) {
         let Some(credits) = &mut self.credits else { return };
-        let port = &mut self.ports[way_in as usize];
-        let lane = &mut credits.lanes[way_in as usize];
-        let due = self.now + return_time(port);
+        let is_alone = credits.count == 1;
+        let due = self.now + return_time(&self.ports[way_in as usize]);
+        let lane = credits.lane(way_in, lane);
         // in order, where the link has become faster
         let time = lane.returning.back().map_or(due, |&(last, _)| last.max(due));
+        let is_told = lane.wanted == 0 || (!is_alone && lane.enough_at().is_some());
         lane.returning.push_back((time, blocks_of(bytes)));
-        if lane.wanted > 0 && !port.is_armed {
-            if let Some(time) = lane.enough_at() {
-                port.is_armed = true;
-                self.wheel.add(time.max(port.free_at), Event::Free.word(way_in));
-            }
+        if let Some(time) = lane.enough_at().filter(|_| !is_told) {
+            self.ask_again(way_in, is_alone, time);
+        }
+    }
+
+    /// Asks a port for its next packet once credits have come: where it has one lane, unless it is asked anyway.
+    fn ask_again(&mut self, index: u32, is_alone: bool, time: Picoseconds) {
+        let port = &mut self.ports[index as usize];
+        if !(is_alone && port.is_armed) {
+            port.is_armed |= is_alone;
+            self.wheel.add(time.max(port.free_at), Event::Free.word(index));
         }
     }
 
     /// A packet that came by a cable is gone before it waits anywhere: at a port, which is told.
     pub(super) fn lose_arriving(&mut self, way_in: u32, at: u32, place: Place) {
-        self.give_back(way_in, self.pool[place].size);
+        if self.credits.is_some() {
+            let packet = self.pool[place];
+            self.give_back(way_in, self.lane_of(&packet), packet.size);
+        }
         self.lose(at, place);
     }
 
@@ -263,26 +301,23 @@ impl<T: Transport> Simulation<'_, T> {
         }
     }
 
-    fn mark_forward(&mut self, place: Place) {
-        let packet = &mut self.pool[place];
-        packet.flags = packet.flags.with(Flags::CE);
-        self.totals.marks += 1;
-    }
-
     /// Checks that credits add up.
     ///
     /// # Errors
     /// As [`Credits::close`].
     pub(super) fn close_credits(&self) -> Result<()> {
         let Some(credits) = &self.credits else { return Ok(()) };
-        let mut taken = vec![0; self.ports.len()];
+        let mut taken = vec![0; credits.lanes.len()];
+        let mut take = |port: u32, lane: usize, bytes: u16| {
+            taken[port as usize * credits.count + lane] += u64::from(blocks_of(bytes));
+        };
         for (link, place) in self.landing() {
-            taken[link as usize] += u64::from(blocks_of(self.pool[place].size));
+            let packet = &self.pool[place];
+            take(link, self.lane_of(packet), packet.size);
         }
-        for port in &self.ports {
-            for (waiting, &way_in) in port.data.iter().zip(&port.came_by) {
-                taken[way_in as usize] += u64::from(blocks_of(waiting.size));
-            }
+        for (link, port) in (0..).zip(&self.ports) {
+            port.data.iter().zip(&port.came_by).for_each(|(waiting, &way_in)| take(way_in, 0, waiting.size));
+            self.held_by_lane(link).for_each(|(lane, held)| take(held.way_in, lane, held.waiting.size));
         }
         credits.close(&taken)
     }

@@ -17,6 +17,7 @@ mod credits;
 mod draws;
 mod due;
 mod granting;
+mod lanes;
 mod live;
 mod nic;
 mod outcome;

@@ -8,6 +8,7 @@ use eastwest_transport::{Flags, Kind, Packet, Random};
 
 use super::classes::{Admission, AtPort, ClassOutcome, Classes, Held, NO_WAY_IN, Table, name, port_and_class};
 use super::draws::Purpose;
+use super::lanes::answered_alike;
 use super::pool::Place;
 use super::port::{End, Port, Waiting};
 use super::run::{Event, Simulation};
@@ -17,7 +18,8 @@ use super::transport::Transport;
 use crate::{Error, Picoseconds, Result};
 
 impl<'a, T: Transport> Simulation<'a, T> {
-    /// Gives every port the queues of these classes, in place of the one that [`super::NetworkSettings`] describe.
+    /// Gives every port the queues of these classes, in place of the one that [`super::NetworkSettings`] describe. Where
+    /// links send by credits they are virtual lanes, of which priority and weight alone matter.
     ///
     /// # Errors
     /// [`Error::Graph`] where classes contradict themselves or the network, or a flow names one that there is not.
@@ -31,7 +33,12 @@ impl<'a, T: Transport> Simulation<'a, T> {
             )));
         }
         let switches = self.switch_seeds.len();
-        self.classes = Some(Box::new(Table::new(classes, self.graph, &self.ports, switches, self.hosts.len())?));
+        let mut answered = classes.clone();
+        if self.credits.is_some() {
+            answered.classes = answered_alike(&classes.classes);
+            self.open_lanes(count);
+        }
+        self.classes = Some(Box::new(Table::new(&answered, self.graph, &self.ports, switches, self.hosts.len())?));
         Ok(self)
     }
 }
@@ -49,7 +56,7 @@ impl Table {
     }
 
     /// Classes of a host with flows that may have something to send.
-    fn with_flows(&self, host: u32) -> Set {
+    pub fn with_flows(&self, host: u32) -> Set {
         let of_host = self.ready[host as usize * self.classes.len()..].iter().take(self.classes.len());
         of_host.enumerate().fold(0, |set, (class, flows)| if flows.is_empty() { set } else { set | only(class) })
     }
@@ -108,6 +115,9 @@ impl<T: Transport> Simulation<'_, T> {
     /// Puts a packet that came by one port before another port of a switch.
     #[inline(never)]
     pub(super) fn enqueue_by_class(&mut self, way_in: u32, index: u32, place: Place) {
+        if self.credits.is_some() {
+            return self.enqueue_by_lane(way_in, index, place);
+        }
         let packet = &self.pool[place];
         let waiting = Waiting::of(place, packet);
         let (Some(table), port) = (self.classes.as_deref_mut(), &self.ports[index as usize]) else { return };
@@ -163,7 +173,7 @@ impl<T: Transport> Simulation<'_, T> {
         table.push(index, class, held)
     }
 
-    fn pop_by_class(
+    pub(super) fn pop_by_class(
         &mut self,
         index: u32,
         class: usize,
@@ -205,6 +215,9 @@ impl<T: Transport> Simulation<'_, T> {
     /// Sends what is next at a free port of a switch.
     #[inline(never)]
     pub(super) fn send_by_class(&mut self, index: u32) {
+        if self.credits.is_some() {
+            return self.send_by_lane(index);
+        }
         let Some(Waiting { place, size, .. }) = self.next_by_class(index) else { return };
         self.transmit(index, place, size);
         let port = &mut self.ports[index as usize];
@@ -239,6 +252,9 @@ impl<T: Transport> Simulation<'_, T> {
 
     /// A packet has left a switch's queue: the cable that it came by may be let go.
     fn release_by_class(&mut self, index: u32, class: usize, held: Held) {
+        if self.credits.is_some() && held.way_in != NO_WAY_IN {
+            return self.give_back(held.way_in, class, held.waiting.size);
+        }
         let (Some(table), End::Switch(switch)) = (&mut self.classes, self.ports[index as usize].from) else { return };
         if table.release(switch, index, class, held) {
             self.signal(held.way_in, Event::Resume.word(name(held.way_in, class)));
@@ -249,6 +265,9 @@ impl<T: Transport> Simulation<'_, T> {
     /// its flows.
     #[inline(never)]
     pub(super) fn feed_by_class(&mut self, host: u32, index: u32) {
+        if self.credits.is_some() {
+            return self.feed_by_lane(host, index);
+        }
         let waiting = self.ports[index as usize].next_urgent().or_else(|| self.poll_by_class(host, index));
         let Some(Waiting { place, size, .. }) = waiting else { return };
         self.transmit(index, place, size);
