@@ -84,7 +84,8 @@ impl Credit {
 
     /// A packet was trimmed: its receiver knows that it will be sent again.
     pub fn on_trim(&mut self, bytes: u64) {
-        self.asked += bytes;
+        self.on_answer();
+        self.asked = self.asked.max(self.sent) + bytes;
     }
 
     /// Credit has come; one of a time before this account began is worth no more than could have been asked for.

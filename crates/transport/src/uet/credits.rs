@@ -70,8 +70,10 @@ impl Credits {
         let known = sources.entry(source).or_insert(Source { last: *packet, asked: 0, granted, turn: Turn::None });
         (known.last, known.asked) = (*packet, known.asked.max(packet.credit()));
         if packet.flags.has(Flags::TRIMMED) {
-            // it will be sent again, and its sender may have no credit left to say so
-            known.asked = (known.asked + settings.mtu).min(known.granted + settings.ahead);
+            // It will be sent again, and its sender may have no credit left to say so: what it could send ahead of any it
+            // gives up once it is answered.
+            let used = if known.granted == settings.ahead { known.granted } else { 0 };
+            known.asked = (known.asked.max(used) + settings.mtu).min(known.granted + settings.ahead);
         }
         if known.asked > known.granted {
             if known.turn != Turn::Busy {
@@ -186,6 +188,15 @@ mod tests {
         credits.on_packet(1, &Packet { flow: 1, ..asks(140 * MTU) });
         let found = granted(&mut credits, 2 * GRANT, 11 * GRANT);
         assert!(found[1..].iter().all(|(_, packet)| packet.flow == 1), "{found:?}");
+    }
+
+    #[test]
+    fn what_was_trimmed_of_a_short_message_is_granted_unasked() {
+        let mut credits = Credits::new(SETTINGS);
+        let trimmed = Packet { flags: Flags::TRIMMED, ..asks(25 * MTU) };
+        assert_eq!([credits.on_packet(0, &trimmed), credits.on_packet(0, &trimmed)], [None, None]);
+        let found = granted(&mut credits, 0, 0);
+        assert_eq!(found[0].1.credit(), 102 * MTU);
     }
 
     #[test]
