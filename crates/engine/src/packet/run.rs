@@ -489,7 +489,8 @@ impl<'a, T: Transport> Simulation<'a, T> {
             self.lose_arriving(index, index, place);
             return;
         }
-        self.give_back(index, self.pool[place].size);
+        let packet = self.pool[place];
+        self.give_back(index, self.lane_of(&packet), packet.size);
         let is_whole = Waiting::of(place, &self.pool.take(place)).is_whole;
         *(if is_whole { &mut self.totals.bit_errors } else { &mut self.totals.urgent_bit_errors }) += 1;
     }
