@@ -69,6 +69,42 @@ def test_a_way_to_be_adaptive_is_for_switches_that_are(eastwest: Command, tmp_pa
     assert f"{settings}: adaptive says by which queues switches choose" in said.err
 
 
+def test_pcie_bounds_what_a_host_takes_in(eastwest: Command, tmp_path: Path) -> None:
+    settings = tmp_path / "nic.yaml"
+    settings.write_text("nic: { pcie: 100 Gb/s }\n")
+    said = eastwest("simulate", *NETWORK, *FLOWS, "--settings", str(settings), "--json")
+    # eight times 2 MB of payload into one host
+    assert json.loads(said.out)["fct_s"]["max"] == pytest.approx(8 * 2e6 * 8 / 100e9, rel=0.1)
+
+
+def test_what_messages_cost_adds_to_their_completion_times(eastwest: Command, tmp_path: Path) -> None:
+    settings = tmp_path / "nic.yaml"
+    settings.write_text("nic: { message_overhead: 30 us, completion_overhead: 20 us }\n")
+    (tmp_path / "one.cm").write_text("Nodes 128\nConnections 1\n0->64 start 0 size 2000000\n")
+    one = ("--flows", str(tmp_path / "one.cm"))
+    plain = json.loads(eastwest("simulate", *NETWORK, *one, "--json").out)
+    costly = json.loads(eastwest("simulate", *NETWORK, *one, "--settings", str(settings), "--json").out)
+    assert costly["fct_s"]["max"] == pytest.approx(plain["fct_s"]["max"] + 50e-6, rel=1e-6)
+
+
+def test_routes_come_after_what_a_control_plane_takes(eastwest: Command) -> None:
+    lost = ("--transport", "rocev2", "--event", "down core-0 at 20 us", "--json")
+    permutation = ("--flows", str(DATA / "perm_128n_128c_2MB.cm"))
+    said = eastwest("simulate", *NETWORK, *permutation, *lost, "--routes-after", "bgp-bfd")
+    result = json.loads(said.out)
+    assert (said.code, result["unfinished"]) == (0, 0)
+    assert 0.9 < result["fct_s"]["max"] < 1.1
+    said = eastwest("simulate", *NETWORK, *permutation, *lost, "--routes-after", "ospf")
+    assert said.code == 2
+    assert "or name a control plane: bgp-bfd, bgp, opensm" in said.err
+
+
+def test_flows_lost_with_a_nic_are_told(eastwest: Command) -> None:
+    said = eastwest("simulate", *NETWORK, *FLOWS, "--event", "lose host-0 at 10 us", "--json")
+    result = json.loads(said.out)
+    assert (said.code, result["lost_flows"], result["unfinished"]) == (1, 8, 8)
+
+
 def test_a_seed_fixes_the_result_and_another_changes_it(eastwest: Command) -> None:
     def times(seed: str) -> object:
         return json.loads(eastwest("simulate", *NETWORK, *FLOWS, "--seed", seed, "--json").out)["fct_s"]

@@ -78,6 +78,23 @@ def test_switches_mark_pause_and_break_storms():
     assert (found["watchdog_detect_s"], found["watchdog_restore_s"]) == (0.2, 0.4)
 
 
+def test_what_messages_cost_is_the_host_s_or_the_dpu_s():
+    host = {"message_overhead": "600 ns", "completion_overhead": "0 s"}
+    assert settings("uet", nic=host) == {"message_overhead_s": 6e-7, "completion_overhead_s": 0.0}
+    dpu = settings("uet", nic={**host, "dpu_overhead": "1 us"})
+    assert dpu == {"message_overhead_s": 1e-6, "completion_overhead_s": 1e-6}
+
+
+def test_a_control_plane_s_name_stands_for_its_delay():
+    named = [Packets.model_validate({"routes_after": name}).routes_after for name in ("bgp-bfd", "opensm", "2 ms")]
+    assert named == pytest.approx([0.9, 10.0, 2e-3])
+
+
+def test_a_study_s_servers_have_a_pcie_of_their_own(mistakes):
+    (message,) = mistakes({("fabrics", "one", "packets"): {"nic": {"pcie": "200 Gb/s"}}})
+    assert message.startswith("servers have a PCIe of their own, which limits packets too")
+
+
 def test_switches_choose_ports_as_is_said():
     found = settings("uet", switch={"adaptive": "least-congested", "telemetry": "2 us", "flowlet_gap": "30 us"})
     assert found == {"choice": "least-congested", "telemetry_s": 2e-6, "flowlet_gap_s": 3e-5}
@@ -142,6 +159,9 @@ def test_every_name_is_one_of_the_engine_s_settings():
         ("switch: {pauses: {above: 1 kB, at: 2 kB}}", "a switch lets go at less than it pauses above"),
         ("switch: {adaptive: longest}", "'longest' does not fit adaptive of switch"),
         ("switch: {telemetry: 0.1 ns}", "telemetry of switch must be at least"),
+        ("routes_after: ospf", "'ospf'"),
+        ("nic: {message_overhead: 2 s}", "message_overhead of nic must be at most 1"),
+        ("nic: {pcie: 200 GB}", "a rate"),
         ("loss: 1", "loss must be below 1.0, not 1"),
         ("patience: 2 h", "patience must be at most 3600, not '2 h'"),
         ("events: [down spine-0 at noon]", "settings.yaml:1:10: 'down spine-0 at noon': "),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -61,7 +62,11 @@ def run(
         ),
     ] = None,
     routes_after: Annotated[
-        str, typer.Option(metavar="TIME", help="How long switches take to find new routes; never where left out.")
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="How long switches take to find new routes, or bgp-bfd, bgp or opensm; never where left out.",
+        ),
     ] = "",
     capture: Annotated[
         list[str] | None,
@@ -85,11 +90,12 @@ def run(
 
     from eastwest import simulation
     from eastwest.engine import EngineError
-    from eastwest.engine.packets import PacketNetwork
+    from eastwest.engine.control_planes import routes_delay
+    from eastwest.engine.packets import PacketNetwork, PacketSettings
     from eastwest.errors import InputError
     from eastwest.report.simulation import simulation_table
 
-    until_s, routes_after_s = _time("--until", until), _time("--routes-after", routes_after)
+    until_s, routes_after_s = _time("--until", until), _time("--routes-after", routes_after, routes_delay)
     if (topology is None) == (not study) or bool(study) != bool(fabric):
         raise InputError("name the network with --topology FILE, or with --study STUDY and --fabric NAME")
     net = simulation.study_network(study, fabric) if topology is None else simulation.read_topology(topology)
@@ -99,10 +105,15 @@ def run(
     if "choice" in dict(asked.stated) and balancing != "shortest-queue":
         ways = "adaptive says by which queues switches choose: with --balancing shortest-queue alone"
         raise InputError(f"{settings_file}: {ways}, not {balancing}")
+    stated, rates = asked.stated, None
+    if routes_after_s is not None:  # nothing new may arrive until then
+        stated = (("patience_s", PacketSettings.patience_s + routes_after_s), *stated)
+    if asked.pcie_bps is not None:
+        rates = simulation.limited_rates(net, asked.pcie_bps, transport, stated)
     failed = simulation.read_failures(flows, net)
     apart = {change.link for change in failed}
     events = (*asked.events, *(event or ()))
-    wrong = simulation.changes(events, net, routes_after_s, seed=seed)
+    wrong = simulation.changes(events, net, routes_after_s, rates, seed)
     wrong = [*failed, *(change for change in wrong if change.link not in apart)]
     for doubt in simulation.doubts(flows, given, net, start_unit):
         sys.stderr.write(f"{doubt}\n")
@@ -113,8 +124,8 @@ def run(
         raise InputError(f"--pcap: there is no folder {pcap.parent}")
     recorded = simulation.capturing(capture, net, transport, capture_limit) if capture else None
     try:
-        network = PacketNetwork(net)
-        settings = simulation.settings_for(transport, network, all_flows, balancing, seed, stated=asked.stated)
+        network = PacketNetwork(net, rates)
+        settings = simulation.settings_for(transport, network, all_flows, balancing, seed, stated=stated)
         result = simulation.simulate(
             network, all_flows, settings, math.inf if until_s is None else until_s, wrong, recorded, given=len(given)
         )
@@ -137,11 +148,11 @@ def run(
         raise typer.Exit(1)
 
 
-def _time(option: str, text: str) -> float | None:
+def _time(option: str, text: str, parse: Callable[[str], float] | None = None) -> float | None:
     from eastwest.errors import InputError
     from eastwest.units import UnitError, parse_time
 
     try:
-        return parse_time(text) if text else None
+        return (parse or parse_time)(text) if text else None
     except UnitError as error:
         raise InputError(f"{option}: {error}") from None

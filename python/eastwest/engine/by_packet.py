@@ -14,7 +14,7 @@ from eastwest.engine._native import EngineError
 from eastwest.engine.defaults import FRAMINGS, Framing, settings_for
 from eastwest.engine.faults import changes
 from eastwest.engine.messages import Messages
-from eastwest.engine.network import Carriage, Floats, Network, Run, Stated, named
+from eastwest.engine.network import Carriage, Floats, Network, Run, named
 from eastwest.engine.packets import Choice, PacketNetwork, PacketSettings, Repeat, Transport
 from eastwest.engine.program import native_mix
 from eastwest.fabric import Fabric
@@ -72,7 +72,7 @@ def run_by_packet(
             tolerance,
             list(seeds),
             packets.native,
-            _settings(packets, wire, carriage.stated),
+            _settings(packets, wire, carriage),
             efficiency,
             wrong,
         )
@@ -80,16 +80,18 @@ def run_by_packet(
     return Run(**arrays, messages=tuple(Messages.of(*each) for each in zip(took, counts, strict=True)))
 
 
-def _settings(packets: PacketNetwork, wire: Wire, stated: Stated) -> PacketSettings:
+def _settings(packets: PacketNetwork, wire: Wire, carriage: Carriage) -> PacketSettings:
     """Settings whose full packet is that of the fabric's link layer, in payload and efficiency, unless stated."""
     plan = packets.fabric.plan["link_layer"]
     payload = int(plan["mtu_bytes"])
     header = round(payload / float(plan["efficiency"])) - payload
     framing = Framing(payload, header, FRAMINGS[wire.transport].control)
     habits: dict[str, Any] = {"repeat": wire.repeat, "ack_every": ACK_EVERY, "shares_contexts": True}
+    if carriage.routes_after_s is not None:
+        habits["patience_s"] = PacketSettings.patience_s + carriage.routes_after_s
     if wire.entropies:
         habits["entropies"] = wire.entropies
-    given = tuple((habits | dict(stated)).items())
+    given = tuple((habits | dict(carriage.stated)).items())
     return settings_for(wire.transport, packets, flows([], [], 1), wire.choice, framing=framing, stated=given)
 
 

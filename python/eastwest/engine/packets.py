@@ -25,6 +25,7 @@ Becomes = Literal["down", "up", "rate", "erring", "lost", "late"]
 Choice = Literal[
     "hash", "random", "shortest-queue", "shorter-of-two", "least-congested", "wcmp", "flowlet", "pinned", "source"
 ]
+ControlPlane = Literal["bgp-bfd", "bgp", "opensm"]
 Adaptive = Literal["shortest-queue", "shorter-of-two", "least-congested"]
 """Choices by queues."""
 PS_PER_S = 1e12

@@ -294,6 +294,9 @@ class Fabric(Entry):
             stated(self.packets, TRANSPORTS[self.technology])
         except PydanticCustomError as error:
             raise within("packets", error) from None
+        if self.packets.nic.pcie is not None:
+            message = "servers have a PCIe of their own, which limits packets too"
+            raise refuse(f"{message}: leave it out, or choose another server", at=("packets", "nic", "pcie"))
         adaptive = self.packets.switch.adaptive
         if adaptive and self.balancing != "adaptive":
             message = f"{adaptive} is a way to be adaptive, and balancing is {self.balancing}"

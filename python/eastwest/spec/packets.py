@@ -14,11 +14,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Strict, Tag, WithJsonSchema, model_validator
 
 from eastwest.engine import Stated
+from eastwest.engine.control_planes import DELAYS_S
 from eastwest.engine.defaults import UET_CONTROL
 from eastwest.engine.events import FORMS, read_event
 from eastwest.engine.packets import Adaptive, CongestionControl, Dcqcn, Repeat, Transport
 from eastwest.errors import InputError
-from eastwest.spec.values import Entry, Size, Time, refuse
+from eastwest.spec.values import Entry, Rate, Size, Time, TimeOrZero, refuse
 
 TRANSPORTS: dict[str, Transport] = {
     "rocev2": "rocev2",
@@ -64,6 +65,12 @@ def _off_or_set(written: Any) -> str:
     return "set" if isinstance(written, dict | Entry) else "off"
 
 
+def _control_plane(written: Any) -> Any:
+    """The time that a control plane takes, where one is named."""
+    named = next((delay_s for name, delay_s in DELAYS_S.items() if name == written), None)
+    return written if named is None else f"{named} s"
+
+
 def _event(written: Any) -> Any:
     if not isinstance(written, str):
         raise refuse(f"{written!r} is no event; write one of: {'; '.join(FORMS.values())}")
@@ -79,6 +86,12 @@ PowerOfTwo = Annotated[
 PacketSize = Annotated[Size, Field(le=16_384)]
 QueueSize = Annotated[Size, Field(le=LARGEST_QUEUE)]
 Moment = Annotated[Time, Field(le=3600)]
+Overhead = Annotated[TimeOrZero, Field(le=1)]
+RoutesAfter = Annotated[
+    Moment,
+    BeforeValidator(_control_plane),
+    WithJsonSchema({"type": "string", "examples": ["2 ms", *DELAYS_S]}),
+]
 Share = Annotated[float, Strict(), Field(ge=0.0, lt=1.0)]
 EventText = Annotated[
     str, BeforeValidator(_event), WithJsonSchema({"type": "string", "examples": ["down spine-3 at 50 us for 1 ms"]})
@@ -178,6 +191,19 @@ class SwitchSettings(Entry):
     """A flow that pauses for longer begins a flowlet, which may take another port."""
 
 
+class NicSettings(Entry):
+    """What hosts and their NICs take."""
+
+    pcie: Rate | None = None
+    """Payload that a host's PCIe carries each way, shared by the ports of its NIC."""
+    message_overhead: Overhead | None = None
+    """What a message costs its sender before the NIC has it: one of a host after the other."""
+    completion_overhead: Overhead | None = None
+    """What it costs at both ends from its last packet until software knows."""
+    dpu_overhead: Overhead | None = None
+    """Where a DPU does this work, what it costs there: in place of both."""
+
+
 class Notifications(Entry):
     """Congestion control by forward and backward notifications (FECN, BECN), with the names of InfiniBand's annex A10.
 
@@ -221,9 +247,11 @@ class Packets(Entry):
     """How switches treat packets."""
     infiniband: InfiniBandSettings = InfiniBandSettings()
     """What InfiniBand alone has."""
+    nic: NicSettings = NicSettings()
+    """What hosts and their NICs take."""
     events: tuple[EventText, ...] = ()
     """What goes wrong while the step runs, as in 'down spine-3 at 50 us for 1 ms'."""
-    routes_after: Moment | None = None
+    routes_after: RoutesAfter | None = None
     """How long after a link went down or came back all switches have new routes; never where left out."""
     loss: Share | None = None
     """Share of packets that bit errors take on each link."""
@@ -245,6 +273,7 @@ def stated(asked: Packets, transport: Transport) -> Stated:
         **_hosts(asked.transport),
         **_switches(asked.switch, transport),
         **_infiniband(asked.infiniband),
+        **_nic(asked.nic),
     }
     values |= {"loss": asked.loss, "patience_s": asked.patience}
     return tuple((name, value) for name, value in values.items() if value is not None)
@@ -264,6 +293,14 @@ def _hosts(asked: TransportSettings) -> dict[str, Any]:
         "dcqcn": asked.dcqcn,
         "shares_contexts": None if asked.contexts is None else asked.contexts == "shared",
         "keeps_s": asked.keep,
+    }
+
+
+def _nic(asked: NicSettings) -> dict[str, Any]:
+    dpu = asked.dpu_overhead
+    return {
+        "message_overhead_s": asked.message_overhead if dpu is None else dpu,
+        "completion_overhead_s": asked.completion_overhead if dpu is None else dpu,
     }
 
 

@@ -18,11 +18,12 @@ from eastwest.spec.study import Source
 
 @dataclass(frozen=True)
 class FileSettings:
-    """What a file states: settings as names and values of `PacketSettings`, and what goes wrong meanwhile."""
+    """What a file states: settings as names and values of `PacketSettings`, what goes wrong, and what PCIe carries."""
 
     stated: Stated = ()
     events: tuple[str, ...] = ()
     routes_after_s: float | None = None
+    pcie_bps: float | None = None
 
 
 def read_settings(path: Path, transport: Transport) -> FileSettings:
@@ -38,7 +39,7 @@ def read_settings(path: Path, transport: Transport) -> FileSettings:
         raise MistakesError([document.mistake((), message)])
     try:
         asked = Packets.model_validate(data)
-        return FileSettings(stated(asked, transport), asked.events, asked.routes_after)
+        return FileSettings(stated(asked, transport), asked.events, asked.routes_after, asked.nic.pcie)
     except ValidationError as error:
         raise MistakesError(complaints(error, Source(document), Packets, "the settings")) from None
     except PydanticCustomError as error:
