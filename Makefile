@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= eastwest-out
 
-.PHONY: help study test test-rust test-python lint bench bench-packet install docs clean
+.PHONY: against-htsim help study test test-rust test-python lint bench bench-packet install docs clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -49,6 +49,9 @@ bench: $(VENV)/.dev ## speed: criterion for the engine, pytest-benchmark for the
 
 bench-packet: $(VENV)/.dev ## the packet engine on public simulators' cases: link-hops a second, wall time, memory
 	$(BIN)/python benchmarks/packets.py
+
+against-htsim: $(VENV)/.dev ## completion times of the packet engine beside htsim's, as in docs/validation.md
+	$(BIN)/python benchmarks/against_htsim.py
 
 docs: $(VENV)/.dev ## the documentation as a site
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
