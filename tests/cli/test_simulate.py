@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 from tests.cli.conftest import Command
 
@@ -202,3 +203,47 @@ def test_a_seed_beyond_what_is_counted_is_refused(eastwest: Command) -> None:
     said = eastwest("simulate", *NETWORK, *FLOWS, "--seed", str(2**64))
     assert said.code == 2
     assert "--seed" in said.err
+
+
+def test_out_is_written_and_told_of(eastwest: Command, tmp_path: Path) -> None:
+    said = eastwest("simulate", *NETWORK, *FLOWS, "--out", str(tmp_path / "new"), "--json")
+    assert (said.code, said.err) == (0, f"report: {tmp_path / 'new' / 'report.html'}\n")
+    summary = json.loads((tmp_path / "new" / "summary.json").read_text())
+    assert summary["fct_s"] == json.loads(said.out)["fct_s"]
+    assert "incast8_128 on ft3_128_400g" in (tmp_path / "new" / "report.html").read_text()
+
+
+def test_out_changes_nothing_in_a_run(eastwest: Command, tmp_path: Path) -> None:
+    without = json.loads(eastwest("simulate", *NETWORK, *FLOWS, "--json").out)
+    sampled = json.loads(eastwest("simulate", *NETWORK, *FLOWS, "--out", str(tmp_path), "--json").out)
+    told = {"wall_s", "peak_rss_bytes", "engine_rss_bytes"}
+    assert {k: v for k, v in sampled.items() if k not in told} == {k: v for k, v in without.items() if k not in told}
+
+
+def test_sample_says_how_long_intervals_are(eastwest: Command, tmp_path: Path) -> None:
+    assert eastwest("simulate", *NETWORK, *FLOWS, "--out", str(tmp_path), "--sample", "3 us").code == 0
+    lengths = pl.read_parquet(tmp_path / "series_network.parquet")["length_s"]
+    assert lengths[:-1].to_numpy() == pytest.approx(3e-6)
+
+
+def test_sample_without_out_is_refused(eastwest: Command) -> None:
+    said = eastwest("simulate", *NETWORK, *FLOWS, "--sample", "1 us")
+    assert said.code == 2
+    assert "--out" in said.err
+
+
+@pytest.mark.parametrize("every", ["0 us", "often", "-1 us"])
+def test_a_sample_that_is_no_time_is_refused(eastwest: Command, tmp_path: Path, every: str) -> None:
+    said = eastwest("simulate", *NETWORK, *FLOWS, "--out", str(tmp_path / "out"), "--sample", every)
+    assert said.code == 2
+    assert said.err.startswith("--sample: ")
+    assert not (tmp_path / "out").exists()
+
+
+def test_out_that_is_a_file_is_refused_before_the_run(eastwest: Command, tmp_path: Path) -> None:
+    place = tmp_path / "mine"
+    place.write_text("mine")
+    said = eastwest("simulate", *NETWORK, *FLOWS, "--out", str(place))
+    assert said.code == 2
+    assert "is a file, not a folder" in said.err
+    assert place.read_text() == "mine"

@@ -28,7 +28,7 @@ def incast(network: PacketNetwork, transport: str, sampling: Sampling | None) ->
     return network.run(given, settings_for(transport, network, given), sampling=sampling)
 
 
-@pytest.mark.parametrize("transport", ["uet", "mrc", "rocev2", "dctcp"])
+@pytest.mark.parametrize("transport", ["uet", "mrc", "rocev2", "infiniband", "dctcp"])
 def test_bytes_and_packets_over_time_are_those_of_the_run(network: PacketNetwork, transport: str) -> None:
     run = incast(network, transport, Sampling.of(len(network.fabric.links)))
     series = run.series
@@ -40,6 +40,7 @@ def test_bytes_and_packets_over_time_are_those_of_the_run(network: PacketNetwork
     assert series.totals["marks"].sum() == run.marks
     assert series.totals["trims"].sum() == run.trims
     assert series.totals["drops"].sum() == run.drops
+    assert series.ports["paused_s"].sum() == pytest.approx(run.paused_s)
     assert series.network["delivered"].sum() == run.delivered
     assert series.network["retransmits"].sum() == run.retransmits == run.flow_retransmits.sum()
     delivered = series.flows.group_by("flow").agg(pl.col("delivered_bytes").sum())

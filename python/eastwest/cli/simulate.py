@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+if TYPE_CHECKING:
+    from eastwest.engine.series import Sampling
 
 
 def add(app: typer.Typer) -> None:
@@ -80,6 +83,19 @@ def run(
     pcap: Annotated[Path | None, typer.Option("--pcap", metavar="FILE", help="Where --capture writes.")] = None,
     capture_limit: Annotated[int, typer.Option(min=1, help="Packets after which --capture only counts.")] = 100_000,
     snap_length: Annotated[int, typer.Option(min=70, max=65_535, help="Most bytes of each packet in --pcap.")] = 65_535,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Write report.html, tables, summary.json and a Perfetto trace there.",
+        ),
+    ] = None,
+    sample: Annotated[
+        str,
+        typer.Option("--sample", metavar="TIME", help="Shortest interval of what --out shows over time, as in '1 us'."),
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Simulates flows."""
@@ -93,6 +109,7 @@ def run(
     from eastwest.engine.control_planes import routes_delay
     from eastwest.engine.packets import PacketNetwork, PacketSettings
     from eastwest.errors import InputError
+    from eastwest.report import check_folder
     from eastwest.report.simulation import simulation_table
 
     until_s, routes_after_s = _time("--until", until), _time("--routes-after", routes_after, routes_delay)
@@ -122,17 +139,32 @@ def run(
         raise InputError("--capture LINK and --pcap FILE go together: name both")
     if pcap and not pcap.absolute().parent.is_dir():
         raise InputError(f"--pcap: there is no folder {pcap.parent}")
+    sampling = _sampling(out, sample, len(net.links))
+    if out is not None:
+        check_folder(out)
     recorded = simulation.capturing(capture, net, transport, capture_limit) if capture else None
     try:
         network = PacketNetwork(net, rates)
         settings = simulation.settings_for(transport, network, all_flows, balancing, seed, stated=stated)
         result = simulation.simulate(
-            network, all_flows, settings, math.inf if until_s is None else until_s, wrong, recorded, given=len(given)
+            network,
+            all_flows,
+            settings,
+            math.inf if until_s is None else until_s,
+            wrong,
+            recorded,
+            sampling,
+            given=len(given),
         )
     except EngineError as error:
         raise InputError(f"{topology or fabric}: {error}") from None
     if pcap:
         simulation.write_pcap(result, net, pcap, snap_length)
+    if out is not None:
+        from eastwest.report.packets import write_simulation
+
+        title = f"{flows.stem} on {fabric or net.plan.get('name') or (topology or flows).stem}"
+        sys.stderr.write(f"report: {write_simulation(result, out, title)}\n")
     if as_json:
         json.dump(result.to_json(), sys.stdout, indent=2)
         sys.stdout.write("\n")
@@ -146,6 +178,15 @@ def run(
             f"{result.unfinished} of {len(all_flows)} flows had not ended at {result.run.simulated_s:g} s\n"
         )
         raise typer.Exit(1)
+
+
+def _sampling(out: Path | None, every: str, links: int) -> Sampling | None:
+    from eastwest.engine.series import Sampling
+    from eastwest.errors import InputError
+
+    if out is None and every:
+        raise InputError("--sample says how finely --out shows a run over time: name a folder with --out")
+    return Sampling.of(links, _time("--sample", every)) if out is not None else None
 
 
 def _time(option: str, text: str, parse: Callable[[str], float] | None = None) -> float | None:

@@ -26,10 +26,10 @@ class Scale:
     decimals: int
 
     @classmethod
-    def of(cls, times_s: Iterable[float]) -> Scale:
-        """Choose them so that the largest time has three significant digits."""
+    def of(cls, times_s: Iterable[float], least: float = _LEAST) -> Scale:
+        """Choose them so that the largest time has three significant digits, and is `least` of its unit or more."""
         largest = max(times_s, default=0.0)
-        seconds, unit = next((pair for pair in _TIMES if largest >= pair[0] * _LEAST), _TIMES[-1 if largest else 0])
+        seconds, unit = next((pair for pair in _TIMES if largest >= pair[0] * least), _TIMES[-1 if largest else 0])
         return cls(unit, seconds, _decimals(largest / seconds))
 
     def text(self, time_s: float) -> str:
@@ -41,6 +41,21 @@ class Scale:
     def with_unit(self, time_s: float) -> str:
         """Give the number and its unit, for running text."""
         return f"{self.text(time_s)}{NBSP}{self.unit}"
+
+
+def fine(times_s: Iterable[float]) -> Scale:
+    """Give a scale for times of packets: never below one of its unit, so that 326 µs is not 0.326 ms."""
+    return Scale.of(times_s, least=1.0)
+
+
+def duration(time_s: float) -> str:
+    """Give one such time with three significant digits: 57.3 µs, 1.11 ms."""
+    return fine([time_s]).with_unit(time_s)
+
+
+def factor(ratio: float) -> str:
+    """Give a ratio with three significant digits: 1.09x, 21x, 340x."""
+    return f"{float(f'{ratio:.3g}'):,.10g}x"
 
 
 def percent(share: float) -> str:

@@ -97,7 +97,7 @@ def page(result: StudyResult) -> str:
         heat_steps=HEAT,
         width=WIDTH,
         # Plotly's own code, and our figures, which `charts` has made safe inside a script element.
-        plotly=Markup(_plotly()),
+        plotly=Markup(plotly_code()),
         safe=Markup,
     )
 
@@ -111,7 +111,7 @@ def _step_charts(result: StudyResult, cases: tuple[Case, ...]) -> list[charts.Ch
     return [charts.step_chart(case, scales[case.workload].step, longest_s[case.workload]) for case in cases]
 
 
-def _plotly() -> str:
+def plotly_code() -> str:
     """Give plotly's JavaScript, which its Python package carries (version and licence stand in its first lines)."""
     return (files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
 

@@ -42,18 +42,23 @@ def trace(timeline: Timeline) -> bytes:
     """Give a timeline as a serialised `perfetto.protos.Trace`."""
     from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
 
-    writer = _Writer(Trace())
+    writer = Writer(Trace())
     top = writer.track(f"step of {timeline.name}", description=_about(timeline))
     writer.slices(top, [Slice("step", "compute", 0, timeline.step_ps)], {"case": timeline.name, "draw": timeline.draw})
     for each in timeline.tracks:
         rank = writer.track(track_name(each))
         for lane in each.lanes:
             writer.slices(writer.track(lane.name, rank), lane.slices)
+    times = [*(number * timeline.every_ps for number in range(_spans(timeline))), timeline.step_ps]
     loads = writer.track(f"link load, mean over {format_time(timeline.every_ps / 1e12)}")
     for load in timeline.loads:
         for what, values in (("busiest link", load.most), ("mean", load.mean)):
             if any(load.most):
-                writer.counter(writer.track(f"{load.tier}, {what}", loads, is_percent=True), values, timeline)
+                writer.counter(
+                    writer.track(f"{load.tier}, {what}", loads, unit="%"),
+                    times,
+                    [100 * value for value in (*values, 0.0)],
+                )
     text: bytes = writer.trace.SerializeToString(deterministic=True)
     return text
 
@@ -84,8 +89,13 @@ def _about(timeline: Timeline) -> str:
     return f"{sampled(timeline)} Times are those of {which}, from the beginning of the step."
 
 
-class _Writer:
-    """Adds packets to a trace."""
+def _spans(timeline: Timeline) -> int:
+    """How many spans of time a timeline's loads are means over."""
+    return max((len(load.most) for load in timeline.loads), default=0)
+
+
+class Writer:
+    """Adds tracks, slices and counters to a `perfetto.protos.Trace`."""
 
     def __init__(self, trace: Any) -> None:
         self.trace = trace
@@ -98,7 +108,7 @@ class _Writer:
             packet.sequence_flags = packet.SEQ_INCREMENTAL_STATE_CLEARED
         return packet
 
-    def track(self, name: str, parent: int = 0, *, description: str = "", is_percent: bool = False) -> int:
+    def track(self, name: str, parent: int = 0, *, description: str = "", unit: str = "") -> int:
         """Describe a track, shown in the order of description; gives its number."""
         self._tracks += 1
         descriptor = self._packet().track_descriptor
@@ -108,8 +118,8 @@ class _Writer:
             descriptor.parent_uuid = parent
         if description:
             descriptor.description = description
-        if is_percent:
-            descriptor.counter.unit_name = "%"
+        if unit:
+            descriptor.counter.unit_name = unit
         return self._tracks
 
     def slices(self, track: int, slices: Sequence[Slice], notes: dict[str, str | int] | None = None) -> None:
@@ -128,14 +138,13 @@ class _Writer:
                 note = event.debug_annotations.add()
                 note.name, note.string_value = key, str(value)
 
-    def counter(self, track: int, values: Sequence[float], timeline: Timeline) -> None:
-        """Add a load's values, in per cent, each at the beginning of its span; and nothing after the end."""
-        times = [number * timeline.every_ps for number in range(len(values))]
-        for time_ps, value in zip([*times, timeline.step_ps], [*values, 0.0], strict=True):
+    def counter(self, track: int, times_ps: Sequence[int], values: Sequence[float]) -> None:
+        """Add a counter's values, each from its time on."""
+        for time_ps, value in zip(times_ps, values, strict=True):
             packet = self._packet()
             packet.timestamp = _nanoseconds(time_ps)
             event = packet.track_event
-            event.track_uuid, event.type, event.double_counter_value = track, event.TYPE_COUNTER, 100 * value
+            event.track_uuid, event.type, event.double_counter_value = track, event.TYPE_COUNTER, value
 
 
 def _edges(slices: Sequence[Slice]) -> Iterator[tuple[int, Slice | None]]:

@@ -25,7 +25,7 @@ SPANS = 400
 
 COMPUTE = "compute"
 
-Kind = Literal["compute", "communication", "waiting", "transfer"]
+Kind = Literal["compute", "communication", "waiting", "transfer", "flow", "unfinished", "event"]
 
 
 @dataclass(frozen=True)

@@ -324,7 +324,7 @@ impl<T: Transport> Simulation<'_, T> {
 
     /// Takes down what a port did in the interval that ends now.
     fn end_of_port(&mut self, recorder: &mut Recorder, index: u32, now: Picoseconds, is_last: bool) {
-        let paused = if self.pauses.is_empty() { 0 } else { self.paused(index, now) };
+        let paused = if self.pauses.is_empty() && self.credits.is_none() { 0 } else { self.paused(index, now) };
         let port = &mut self.ports[index as usize];
         let since = &mut recorder.since[index as usize];
         let counts = std::mem::take(&mut since.counts);
