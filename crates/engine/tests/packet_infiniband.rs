@@ -109,7 +109,7 @@ fn what_bit_errors_take_is_sent_again_and_its_credits_come_back() {
     let connection = RoceSettings { timeout: 100 * US, ..transport.connection };
     let outcome =
         run(&star(2), &[flow(0, 1, 4000 * 4096, 0)], &InfiniBandSettings { connection, ..transport }, settings);
-    assert!(outcome.totals.drops > 0 && outcome.totals.retransmits > 0);
+    assert!(outcome.totals.bit_errors > 0 && outcome.totals.retransmits > 0);
     times(&outcome);
 }
 
@@ -323,6 +323,9 @@ fn a_lane_without_credits_holds_up_no_other() {
     let outcome = run_on_lanes(&graph, &apart, &lanes(&[(0, 1), (0, 1)]), ample());
     // what host 1 takes of their common way, an eighth of a link, is left to it in turn
     assert!(victim(&outcome) < 8.0 / 7.0 * 1.03, "{}", victim(&outcome));
+    let [hot, free] = outcome.classes.totals.as_slice() else { panic!("two lanes") };
+    assert!(hot.paused > 100 * free.paused, "{} against {}", hot.paused, free.paused);
+    assert_eq!(hot.paused + free.paused, outcome.totals.paused);
 }
 
 proptest! {

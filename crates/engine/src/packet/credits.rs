@@ -157,6 +157,16 @@ impl Credits {
         self.of_port(port).iter().map(|lane| lane.waited + lane.waiting(now)).sum()
     }
 
+    /// Times that ports have waited on a lane.
+    pub fn waits_on(&self, lane: usize) -> u64 {
+        self.lanes.iter().skip(lane).step_by(self.count).map(|lane| lane.waits).sum()
+    }
+
+    /// Time that a port has waited on each lane until a time: by port, then lane.
+    pub fn waited_by_lane(&self, now: Picoseconds) -> impl Iterator<Item = Picoseconds> {
+        self.lanes.iter().map(move |lane| lane.waited + lane.waiting(now))
+    }
+
     /// Time that ports have waited that still do.
     pub fn waiting(&self, now: Picoseconds) -> Picoseconds {
         self.lanes.iter().map(|lane| lane.waiting(now)).sum()
@@ -227,10 +237,10 @@ impl<T: Transport> Simulation<'_, T> {
 
     /// Takes the credits of a packet that leaves now, before so many bytes that wait on its lane, and marks it where the
     /// port is the root of congestion.
-    pub(super) fn spend(&mut self, index: u32, lane: usize, packet: Waiting, waiting: u32) {
+    pub(super) fn spend(&mut self, index: u32, class: usize, packet: Waiting, waiting: u32) {
         let Some(credits) = &mut self.credits else { return };
         let fecn = credits.fecn.filter(|fecn| packet.is_whole && packet.size >= fecn.least);
-        let lane = credits.lane(index, lane);
+        let lane = credits.lane(index, class);
         lane.free -= blocks_of(packet.size);
         let is_victim = lane.wanted > 0;
         if is_victim {
@@ -246,6 +256,9 @@ impl<T: Transport> Simulation<'_, T> {
             let packet = &mut self.pool[packet.place];
             packet.flags = packet.flags.with(Flags::CE);
             self.totals.marks += 1;
+            if let Some(table) = &mut self.classes {
+                table.outcome.totals[class].marks += 1;
+            }
         }
     }
 

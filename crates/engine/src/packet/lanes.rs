@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use eastwest_transport::Packet;
 
-use super::classes::{Class, Held, NO_WAY_IN};
+use super::classes::{Class, ClassOutcome, Held, NO_WAY_IN};
 use super::credits::Credits;
 use super::pool::Place;
 use super::port::Waiting;
@@ -17,6 +17,7 @@ use super::run::Simulation;
 use super::scheduler::{Set, has, only};
 use super::settings::Buffers;
 use super::transport::Transport;
+use crate::Picoseconds;
 
 /// Classes whose answers travel on their own lanes.
 pub(super) fn answered_alike(classes: &[Class]) -> Vec<Class> {
@@ -29,6 +30,17 @@ impl<T: Transport> Simulation<'_, T> {
     pub(super) fn open_lanes(&mut self, count: usize) {
         if let Buffers::Credits { buffer, fecn } = self.settings.buffers {
             self.credits = Some(Box::new(Credits::new(&self.ports, count, buffer, fecn)));
+        }
+    }
+
+    /// Counts waits for credits as pauses of lanes.
+    pub(super) fn count_waits(&self, found: &mut ClassOutcome, end: Picoseconds) {
+        let Some(credits) = self.credits.as_ref().filter(|_| !found.totals.is_empty()) else { return };
+        found.paused = credits.waited_by_lane(end).collect();
+        let count = found.totals.len();
+        for (lane, totals) in found.totals.iter_mut().enumerate() {
+            totals.pauses = credits.waits_on(lane);
+            totals.paused = found.paused.iter().skip(lane).step_by(count).sum();
         }
     }
 

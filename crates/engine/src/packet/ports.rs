@@ -43,11 +43,11 @@ impl<T: Transport> Simulation<'_, T> {
 
     /// Time that a port was paused until a time, summed over traffic classes.
     pub(super) fn paused(&self, index: u32, now: Picoseconds) -> Picoseconds {
-        if let Some(table) = &self.classes {
-            return table.paused(index, now);
-        }
         if let Some(credits) = &self.credits {
             return credits.waited(index, now);
+        }
+        if let Some(table) = &self.classes {
+            return table.paused(index, now);
         }
         let over = self.pauses.get(&index).map_or(0, |pauses| pauses.paused);
         over + self.paused_since.get(&index).map_or(0, |&since| now.saturating_sub(since))

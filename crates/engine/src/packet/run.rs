@@ -446,7 +446,8 @@ impl<'a, T: Transport> Simulation<'a, T> {
         self.totals.paused += self.paused_since.values().map(|&since| end.saturating_sub(since)).sum::<Picoseconds>();
         let ports = self.port_outcomes(end);
         self.totals.deepest = ports.iter().map(|port| port.deepest).max().unwrap_or(0).into();
-        let (classes, paused) = self.classes.as_mut().map(|table| table.close(end)).unwrap_or_default();
+        let (mut classes, paused) = self.classes.as_mut().map(|table| table.close(end)).unwrap_or_default();
+        self.count_waits(&mut classes, end);
         self.totals.paused += paused;
         self.totals.paused += self.credits.as_ref().map_or(0, |credits| credits.waiting(end));
         self.close()?;
