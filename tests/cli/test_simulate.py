@@ -25,7 +25,9 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize(("transport", "most"), [("uet", 1.2), ("mrc", 1.2), ("rocev2", 1.2), ("dctcp", 1.5)])
+@pytest.mark.parametrize(
+    ("transport", "most"), [("uet", 1.2), ("mrc", 1.2), ("rocev2", 1.2), ("infiniband", 1.2), ("dctcp", 1.5)]
+)
 def test_json_holds_completion_times_and_counts(eastwest: Command, transport: str, most: float) -> None:
     said = eastwest("simulate", *NETWORK, *FLOWS, "--transport", transport, "--json")
     assert (said.code, said.err) == (0, "")
@@ -247,3 +249,25 @@ def test_out_that_is_a_file_is_refused_before_the_run(eastwest: Command, tmp_pat
     assert said.code == 2
     assert "is a file, not a folder" in said.err
     assert place.read_text() == "mine"
+
+
+def test_packets_take_the_tables_of_a_study_s_fabric(eastwest: Command, tmp_path: Path) -> None:
+    fabric = "{shape: rail-optimized, technology: infiniband, link: 400 Gb/s, switch: qm9700, servers_per_unit: 2"
+    study = "name: tables\nclusters:\n  pod: {server: hgx-h100, servers: 4}\nfabrics:\n"
+    study += f"  pinned: {fabric}, balancing: pinned}}\n  given: {fabric}, balancing: ecmp, routes: routes.csv}}\n"
+    study += "workloads:\n  job: {kind: operations, operations: [{name: it, compute: 1 ms}]}\n"
+    (tmp_path / "ib.yaml").write_text(study)
+    (tmp_path / "routes.csv").write_text("switch,destination,next\n")
+    assert eastwest("fabric", "ib.yaml", "--fabric", "pinned", "--routes", "own.csv").code == 0
+    (tmp_path / "own.csv").rename(tmp_path / "routes.csv")
+    flows = [f"{host}->{host + 16} start 0 size 1000000" for host in range(16)]
+    (tmp_path / "shift.cm").write_text(f"Nodes 32\nConnections {len(flows)}\n" + "\n".join(flows) + "\n")
+
+    def times(fabric: str, balancing: str) -> dict[str, float]:
+        wanted = ("--flows", "shift.cm", "--transport", "infiniband", "--balancing", balancing, "--json")
+        said = eastwest("simulate", "--study", "ib.yaml", "--fabric", fabric, *wanted)
+        assert said.code == 0, said.err
+        found: dict[str, float] = json.loads(said.out)["fct_s"]
+        return found
+
+    assert times("given", "hash") == pytest.approx(times("pinned", "pinned"), rel=1e-6)

@@ -115,7 +115,10 @@ def run(
     until_s, routes_after_s = _time("--until", until), _time("--routes-after", routes_after, routes_delay)
     if (topology is None) == (not study) or bool(study) != bool(fabric):
         raise InputError("name the network with --topology FILE, or with --study STUDY and --fabric NAME")
-    net = simulation.study_network(study, fabric) if topology is None else simulation.read_topology(topology)
+    if topology is None:
+        net, tables = simulation.study_network(study, fabric)
+    else:
+        net, tables = simulation.read_topology(topology), None
     given = simulation.read_flows(flows, net, start_unit)
     asked = simulation.FileSettings() if settings_file is None else simulation.read_settings(settings_file, transport)
     routes_after_s = asked.routes_after_s if routes_after_s is None else routes_after_s
@@ -144,7 +147,7 @@ def run(
         check_folder(out)
     recorded = simulation.capturing(capture, net, transport, capture_limit) if capture else None
     try:
-        network = PacketNetwork(net, rates)
+        network = PacketNetwork(net, rates, tables)
         settings = simulation.settings_for(transport, network, all_flows, balancing, seed, stated=stated)
         result = simulation.simulate(
             network,

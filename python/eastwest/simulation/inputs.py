@@ -8,7 +8,7 @@ import numpy as np
 
 from eastwest.engine.packets import LinkChange
 from eastwest.errors import InputError
-from eastwest.fabric import Fabric
+from eastwest.fabric import Fabric, Routes
 from eastwest.fabric.formats import read_htsim_failures, read_htsim_topology, read_ns3_topology
 from eastwest.textfile import lines
 from eastwest.workload.flows import Flows
@@ -27,16 +27,16 @@ def read_topology(path: Path) -> Fabric:
     return read_ns3_topology(path) if _begins_with_a_number(path) else read_htsim_topology(path)
 
 
-def study_network(study: str, name: str, cluster: str | None = None) -> Fabric:
-    """The network of one fabric of a study.
+def study_network(study: str, name: str, cluster: str | None = None) -> tuple[Fabric, Routes | None]:
+    """The network of one fabric of a study, and its forwarding tables where a file gives them.
 
     Raises:
         InputError: there is no such study, fabric or cluster, or it cannot be built; names the line.
     """
     from eastwest import spec
-    from eastwest.study.fabrics import build_fabric
+    from eastwest.study.fabrics import with_tables
 
-    return build_fabric(spec.load(study), name, cluster)
+    return with_tables(spec.load(study), name, cluster)
 
 
 def read_flows(path: Path, fabric: Fabric, start_unit: str) -> Flows:

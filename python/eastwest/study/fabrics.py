@@ -125,6 +125,21 @@ def build_fabric(study: Study, name: str, cluster: str | None = None) -> Fabric:
     return build(study, name, cluster, failures(study, name))
 
 
+def with_tables(study: Study, name: str, cluster: str | None = None) -> tuple[Fabric, Routes | None]:
+    """One fabric of the study by name, and its forwarding tables where a file gives them.
+
+    Raises:
+        InputError: as `build_fabric`.
+        StudyError: as `network`.
+    """
+    name, cluster = _named(study, name, cluster)
+    failed = failures(study, name)
+    if study.fabrics[name].routes is None:
+        return build(study, name, cluster, failed), None
+    ready = network(study, name, cluster, failed)
+    return ready.fabric, ready.tables
+
+
 def routes(study: Study, name: str, cluster: str | None = None) -> tuple[Fabric, Routes]:
     """One fabric of the study by name, and the forwarding tables that its balancing comes to.
 
