@@ -9,7 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::due::Due;
+use super::due::{Due, Sorter};
 use super::pool::Place;
 use super::port::{End, Port};
 use super::wheel::Wheel;
@@ -51,7 +51,7 @@ struct Region {
 
 impl Region {
     /// Sorts in what was sent: what comes before a time as landings.
-    fn deliver(&mut self, near: Picoseconds) {
+    fn deliver(&mut self, near: Picoseconds, sorter: &mut Sorter) {
         if self.mail.is_empty() {
             return;
         }
@@ -62,7 +62,7 @@ impl Region {
                 self.wheel.add(due);
             }
         }
-        self.landings.sort_unstable_by_key(|&due| Reverse(due));
+        sorter.sort(&mut self.landings);
         self.posted = Picoseconds::MAX;
     }
 
@@ -89,6 +89,7 @@ pub(super) struct Wheels {
     limit: Picoseconds,
     /// How long a window lasts.
     lookahead: Picoseconds,
+    sorter: Sorter,
 }
 
 impl Wheels {
@@ -109,6 +110,7 @@ impl Wheels {
             end: 0,
             limit: 0,
             lookahead,
+            sorter: Sorter::default(),
         }
     }
 
@@ -217,7 +219,7 @@ impl Wheels {
     fn enter_from(&mut self, first: usize) -> bool {
         let Some(ahead) = self.soonest[first..].iter().position(|&time| time < self.limit) else { return false };
         self.at = first + ahead;
-        self.regions[self.at].deliver(self.end.saturating_add(self.lookahead));
+        self.regions[self.at].deliver(self.end.saturating_add(self.lookahead), &mut self.sorter);
         true
     }
 
