@@ -18,21 +18,25 @@ impl Default for Bitmap {
 
 impl Bitmap {
     /// Lowest sequence number that is not behind the window.
+    #[inline]
     pub fn base(&self) -> u32 {
         self.base
     }
 
     /// Marks in the window.
+    #[inline]
     pub fn count(&self) -> u32 {
         self.count
     }
 
     /// Whether a sequence number is marked; those behind the base count as marked.
+    #[inline]
     pub fn has(&self, seq: u32) -> bool {
         seq < self.base || (self.covers(seq) && self.words[self.word(seq)] >> (seq % 64) & 1 == 1)
     }
 
     /// Marks a sequence number; false where it was marked, or behind the base.
+    #[inline]
     pub fn mark(&mut self, seq: u32) -> bool {
         if self.has(seq) {
             return false;
@@ -47,6 +51,7 @@ impl Bitmap {
     }
 
     /// Takes back a mark in the window.
+    #[inline]
     pub fn unmark(&mut self, seq: u32) {
         if seq >= self.base && self.has(seq) {
             let word = self.word(seq);
@@ -56,6 +61,7 @@ impl Bitmap {
     }
 
     /// Moves the base past the marks that follow it without a gap.
+    #[inline]
     pub fn advance(&mut self) {
         while self.count > 0 && self.has(self.base) {
             self.unmark(self.base);
@@ -64,6 +70,7 @@ impl Bitmap {
     }
 
     /// Moves the base to a sequence number, forgetting the marks behind it.
+    #[inline]
     pub fn advance_to(&mut self, seq: u32) {
         while self.base < seq {
             if self.count == 0 {
@@ -76,6 +83,7 @@ impl Bitmap {
     }
 
     /// The marks of 64 sequence numbers from one on, the first in bit 0.
+    #[inline]
     pub fn window(&self, from: u32) -> u64 {
         let at = |seq: u32| if self.covers_word(seq) { self.words[self.word(seq)] } else { 0 };
         let low = at(from) >> (from % 64);
@@ -83,6 +91,7 @@ impl Bitmap {
     }
 
     /// Lowest mark, if there is one.
+    #[inline]
     pub fn first(&self) -> Option<u32> {
         if self.count == 0 {
             return None;
@@ -97,15 +106,18 @@ impl Bitmap {
         }
     }
 
+    #[inline]
     fn word(&self, seq: u32) -> usize {
         (seq / 64) as usize & (self.words.len() - 1)
     }
 
+    #[inline]
     fn covers(&self, seq: u32) -> bool {
         seq >= self.base && self.covers_word(seq)
     }
 
     /// Whether the word of a sequence number is in the ring.
+    #[inline]
     fn covers_word(&self, seq: u32) -> bool {
         (seq / 64).wrapping_sub(self.base / 64) < self.words.len() as u32
     }

@@ -13,6 +13,7 @@ impl Random {
     }
 
     /// The next 64 bits.
+    #[inline]
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.state;
@@ -22,11 +23,13 @@ impl Random {
     }
 
     /// A number below `bound`, each as likely (Lemire 2019; the bias is under `bound` in 2^32).
+    #[inline]
     pub fn below(&mut self, bound: u32) -> u32 {
         (((self.bits() >> 32) * u64::from(bound)) >> 32) as u32
     }
 
     /// Whether an event of probability `part` in `whole` happens.
+    #[inline]
     pub fn chance(&mut self, part: u64, whole: u64) -> bool {
         ((u128::from(self.bits()) * u128::from(whole)) >> 64) < u128::from(part)
     }

@@ -14,6 +14,7 @@ pub(super) struct Pool {
 
 impl Pool {
     /// Keeps a packet.
+    #[inline]
     pub fn put(&mut self, packet: Packet) -> Place {
         if let Some(place) = self.free.pop() {
             self.packets[place as usize] = packet;
@@ -29,6 +30,7 @@ impl Pool {
     }
 
     /// Gives a packet up.
+    #[inline]
     pub fn take(&mut self, place: Place) -> Packet {
         self.free.push(place);
         self.packets[place as usize]

@@ -108,6 +108,7 @@ impl Port {
     }
 
     /// Time to send so many bytes.
+    #[inline]
     pub fn time_of(&self, bytes: u16) -> Picoseconds {
         (u64::from(bytes) * u64::from(self.byte_time)) >> FINE
     }
@@ -133,12 +134,14 @@ impl Port {
     }
 
     /// Puts so many bytes on the cable; gives when the last of them arrives.
+    #[inline]
     pub fn transmit(&mut self, now: Picoseconds, bytes: u16) -> Picoseconds {
         self.free_at = now + self.time_of(bytes);
         self.free_at + self.latency
     }
 
     /// Takes the next of what goes ahead of data.
+    #[inline]
     pub fn next_urgent(&mut self) -> Option<Waiting> {
         if self.urgent_bytes == 0 {
             return None;
@@ -154,6 +157,7 @@ impl Port {
     }
 
     /// Takes what is to go next.
+    #[inline]
     pub fn next(&mut self) -> Option<Waiting> {
         if let Some(waiting) = self.next_urgent() {
             return Some(waiting);
@@ -167,18 +171,21 @@ impl Port {
     }
 
     /// Lets data wait.
+    #[inline]
     pub fn push(&mut self, waiting: Waiting) {
         self.data.push_back(waiting);
         self.data_bytes += u32::from(waiting.size);
     }
 
     /// Lets something wait ahead of data.
+    #[inline]
     pub fn push_urgent(&mut self, waiting: Waiting) {
         self.urgent.push_back(waiting);
         self.urgent_bytes += u32::from(waiting.size);
     }
 
     /// Whether anything could go now but for a transmission under way.
+    #[inline]
     pub fn has_work(&self) -> bool {
         self.urgent_bytes > 0 || (!self.is_paused && self.data_bytes > 0)
     }

@@ -140,6 +140,7 @@ impl Wheels {
     }
 
     /// Adds an event in the region whose turn it is.
+    #[inline]
     pub fn add(&mut self, time: Picoseconds, event: u32) {
         self.regions[self.at].wheel.add(Due::new(time, event, 0));
     }
@@ -150,6 +151,7 @@ impl Wheels {
     }
 
     /// Adds an event in any region that is about a packet.
+    #[inline]
     pub fn land(&mut self, region: u16, time: Picoseconds, event: u32, place: Place) {
         let (at, due) = (usize::from(region), Due::new(time, event, place));
         let region = &mut self.regions[at];

@@ -62,6 +62,7 @@ impl Wheel {
     }
 
     /// Adds an event at a time that is not before that of the last event taken.
+    #[inline]
     pub fn add(&mut self, due: Due) {
         let bucket = due.time() >> self.shift;
         if bucket <= self.at {

@@ -50,6 +50,7 @@ impl Candidates {
 
     /// Where the links that lead from a switch to a destination stand among all members; empty on arrival and where
     /// nothing leads there.
+    #[inline]
     pub fn towards(&self, switch: u32, destination: u32) -> Range<usize> {
         self.members(self.set_of(switch, destination))
     }
@@ -63,6 +64,7 @@ impl Candidates {
     }
 
     /// Number of the set for a switch and a destination; 0 is empty.
+    #[inline]
     pub fn set_of(&self, switch: u32, destination: u32) -> u32 {
         self.set[switch as usize * self.destinations + destination as usize]
     }
@@ -73,6 +75,7 @@ impl Candidates {
     }
 
     /// Where the members of a set stand among all.
+    #[inline]
     pub fn members(&self, set: u32) -> Range<usize> {
         self.start[set as usize] as usize..self.start[set as usize + 1] as usize
     }

@@ -129,6 +129,7 @@ impl Forwarding {
     }
 
     /// Links of a switch that lead on to an attachment.
+    #[inline]
     pub fn next(&self, switch: u32, attachment: u32) -> &[u32] {
         &self.links[self.paths.candidates.towards(switch, attachment)]
     }
