@@ -132,6 +132,21 @@ fn new_routes_do_not_mend_source_routes() {
     assert!(routed > 2 * hashed && routed < 128, "{routed}");
 }
 
+#[test]
+fn answers_come_back_by_the_path_of_what_they_answer_so_that_half_of_two_paths_gets_through() {
+    let graph = leaf_spine(2, 8, 2);
+    let spine = 16 + 2;
+    let lost: Vec<Change> = (0..graph.links() as u32)
+        .filter(|&link| graph.src[link as usize] == spine || graph.dst[link as usize] == spine)
+        .map(|link| Change { at: 20 * US, link, becomes: Becomes::Down, routes_after: None })
+        .collect();
+    let flows: Vec<Flow> = (0..8).map(|host| flow(host, 8 + host, 1_000_000, 0)).collect();
+    let settings = with(Choice::Source { values: 128 }, lossy(100 * FULL, true));
+    let outcome = run_through(&graph, &flows, &lost, &mrc(8 * US, true), settings);
+    // eight flows over the one path that is left take 8 x 20 us; repeats and round trips besides
+    assert!(times(&outcome).into_iter().all(|time| time < 1000 * US), "{:?}", times(&outcome));
+}
+
 /// Two leaves of eight hosts and four spines; the second leaf's cable from the last spine runs at a tenth.
 fn lame_spine() -> (Graph, Change) {
     let graph = leaf_spine(2, 8, 8);

@@ -33,7 +33,7 @@ impl<'a> SourceRoutes<'a> {
         let values = u64::from((self.values / planes).max(1)); // on this plane
         let value = u64::from(u32::from(packet.entropy) % self.values / planes) % values;
         let paths = u64::from(self.paths.count(home, to));
-        let key = (u64::from(pair) << 1 | u64::from(packet.kind.is_forward())) << 16;
+        let key = u64::from(pair) << 16; // of both directions: answers come back by the path of what they answer
         let number = if values >= paths {
             (value + scaled(key, paths)) % paths
         } else {
