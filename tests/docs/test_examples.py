@@ -96,3 +96,13 @@ def test_jobs_apart_do_not_touch_and_scattered_ones_do():
     assert slowdown["apart", "dense"] == pytest.approx(1)
     assert slowdown["apart", "experts"] == pytest.approx(1)
     assert 1.02 < slowdown["scattered", "dense"] < slowdown["scattered-and-busy", "dense"]
+
+
+def test_a_lost_spine_stops_roce_until_a_timeout_and_takes_a_plane_from_mrc():
+    rows = {row.fabric: row for row in ew.run(EXAMPLES / "spine-lost.yaml").result.rows}
+    struck, tuned, mrc = (rows[name].slowdown for name in ("roce-struck", "roce-struck-tuned", "mrc-struck"))
+    timeout_s = 4.096e-6 * 2**14
+    assert rows["roce-struck"].step_s > timeout_s
+    # half the rate from 100 us on
+    whole_s = rows["mrc"].step_s
+    assert 1 < mrc < 1.1 * (2 - 100e-6 / whole_s) < tuned < struck
