@@ -51,7 +51,7 @@ bench-packet: $(VENV)/.dev ## the packet engine on public simulators' cases: lin
 	$(BIN)/python benchmarks/packets.py
 
 against-htsim: $(VENV)/.dev ## completion times of the packet engine beside htsim's, as in docs/validation.md
-	$(BIN)/python benchmarks/against_htsim.py
+	$(BIN)/python -m benchmarks.against_htsim
 
 docs: $(VENV)/.dev ## the documentation as a site
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'

@@ -1,7 +1,7 @@
 """Completion times of eastwest beside those of htsim, on the inputs of `htsim_inputs.py`: docs/validation.md's tables.
 
-    python benchmarks/against_htsim.py [WORD ...]               runs eastwest on the cases whose names hold a word
-    python benchmarks/against_htsim.py --measure FOLDER [...]   runs FOLDER's htsim_uec and htsim_roce first, and writes
+    python -m benchmarks.against_htsim [WORD ...]               runs eastwest on the cases whose names hold a word
+    python -m benchmarks.against_htsim --measure FOLDER [...]   runs FOLDER's htsim_uec and htsim_roce first, and writes
                                                                 what it finds to tests/data/htsim/measured.csv
 
 Both are draws of lots, so each runs with several seeds: their median, and in brackets the least and the most.
@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from htsim_inputs import CASES, DATA, SECTIONS, Case
+from benchmarks.htsim_inputs import CASES, DATA, SECTIONS, Case
 
 MEASURED = DATA / "measured.csv"
 FIELDS = ("case", "seed", "flows", "unfinished", "min_us", "median_us", "last_us", "resent")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import statistics
-from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from benchmarks.htsim_inputs import CASES, Case
+from benchmarks.against_htsim import measured, ours
+from benchmarks.htsim_inputs import CASES, Case, Kind
 
 from eastwest.engine.packets import PacketNetwork, Transport
 from eastwest.simulation import SimulationResult, read_flows, read_topology, settings_for, simulate
@@ -17,7 +16,8 @@ from eastwest.simulation import SimulationResult, read_flows, read_topology, set
 DATA = Path(__file__).parent.parent / "data" / "htsim"
 PAGE = Path(__file__).parents[2] / "docs" / "validation.md"
 US = 1e-6
-SMALL = [case for case in CASES if case.tree.hosts <= 128 and case.kind in ("sprayed", "incast") and case.bytes < 3e8]
+ELSEWHERE = ("RCCC: all-to-all 16, 200 KB",)
+"""Cases whose last flow htsim ends later, for a reason that the page gives."""
 
 
 def run(flows: str, transport: Transport = "uet", seed: int = 0) -> SimulationResult:
@@ -27,13 +27,14 @@ def run(flows: str, transport: Transport = "uet", seed: int = 0) -> SimulationRe
     return simulate(network, given, settings_for(transport, network, given, seed=seed))
 
 
-def measured() -> dict[str, list[dict[str, str]]]:
-    """htsim's runs of each case."""
-    found = defaultdict(list)
-    with (DATA / "measured.csv").open(newline="") as file:
-        for row in csv.DictReader(file):
-            found[row["case"]].append(row)
-    return found
+def chosen(*kinds: Kind) -> list[Case]:
+    """The cases of some kinds that do not take long."""
+    return [case for case in CASES if case.kind in kinds and case.tree.hosts <= 128 and case.bytes < 3e8]
+
+
+def theirs(case: Case, figure: str) -> float:
+    """htsim's middle draw of a case, microseconds."""
+    return statistics.median(float(row[figure]) for row in measured() if row["case"] == case.name)
 
 
 def test_a_sprayed_permutation_agrees_within_five_percent() -> None:
@@ -64,26 +65,27 @@ def test_hashed_paths_collide_as_much_as_theirs() -> None:
     assert sorted(one["max"] for one in fct)[4] == pytest.approx(234.6 * US, rel=0.3)
 
 
-@pytest.mark.parametrize("case", SMALL, ids=[case.name for case in SMALL])
-def test_other_inputs_agree_too(tmp_path: Path, case: Case) -> None:
-    topology, flows = case.write(tmp_path)
-    fabric = read_topology(topology)
-    given = read_flows(flows, fabric, "us")
-    network = PacketNetwork(fabric)
-    result = simulate(network, given, settings_for("uet", network, given))
-    theirs = measured()[case.name]
-    median, last = ([float(row[name]) for row in theirs] for name in ("median_us", "last_us"))
+@pytest.mark.parametrize("case", chosen("sprayed", "incast", "credited"), ids=lambda case: case.name)
+def test_other_inputs_agree_too(case: Case) -> None:
+    result = ours(case)
     assert result.unfinished == 0
-    # one draw of ours against the middle of theirs; the last of all is what draws differ in most
-    assert statistics.median(result.fct_s.tolist()) / US == pytest.approx(statistics.median(median), rel=0.06)
-    assert float(result.fct_s[-1]) / US == pytest.approx(statistics.median(last), rel=0.12)
+    # one draw of ours against the middle of theirs; the last flow of all is what draws differ in most
+    assert result.median_us == pytest.approx(theirs(case, "median_us"), rel=0.06)
+    if case.name not in ELSEWHERE:
+        assert result.last_us == pytest.approx(theirs(case, "last_us"), rel=0.12)
+
+
+@pytest.mark.parametrize("case", chosen("adaptive"), ids=lambda case: case.name)
+def test_where_switches_spread_flows_the_medians_agree(case: Case) -> None:
+    result = ours(case)
+    assert result.median_us == pytest.approx(theirs(case, "median_us"), rel=0.04)
+    assert result.last_us < theirs(case, "last_us")  # whose receiver drops what comes far ahead
 
 
 def test_the_documented_figures_of_htsim_are_those_that_were_measured() -> None:
     rows = [line.split("|")[1:3] for line in PAGE.read_text().splitlines() if line.startswith("| ")]
     told = {name.strip(): re.match(r" ([0-9.]+)", cell) for name, cell in rows}
-    for name, runs in measured().items():
-        middle = statistics.median(float(row["median_us"]) for row in runs)
-        found = told[name]
-        assert found is not None, name
-        assert float(found[1]) == pytest.approx(middle, abs=0.06 if middle < 1000 else 0.6), name
+    for case in CASES:
+        middle, found = theirs(case, "median_us"), told[case.name]
+        assert found is not None, case.name
+        assert float(found[1]) == pytest.approx(middle, abs=0.06 if middle < 1000 else 0.6), case.name
