@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
+from eastwest.engine.defaults import EXACT_HEADERS
 from eastwest.engine.packets import PacketNetwork, Transport
 from eastwest.errors import InputError
 from eastwest.fabric import Fabric
@@ -103,6 +104,21 @@ def test_times_are_those_of_departure_in_nanoseconds(fabric: Fabric, tmp_path: P
     write_pcap(run(fabric, [1], 3 * 4096, ["host-1 > leaf-0"]), fabric, tmp_path / "a.pcap")
     # 4,178 bytes at 400 Gb/s are 83.56 ns
     assert [record[:2] for record in records(tmp_path / "a.pcap")] == [(0, 0), (0, 83), (0, 167)]
+
+
+def test_exact_headers_take_the_time_that_the_file_s_bytes_do(fabric: Fabric, tmp_path: Path) -> None:
+    places = ["host-1 > leaf-0", "host-0 > leaf-0"]
+    result = run(fabric, [1], 3 * 4096, places, **EXACT_HEADERS)
+    write_pcap(result, fabric, tmp_path / "a.pcap")
+    seen = [(ns, length + 24) for _, ns, _, length in records(tmp_path / "a.pcap")]  # preamble, gap and check sequence
+    data, answers = seen[:3], seen[3:]
+    assert [size for _, size in data] == [4194, 4178, 4178]
+    assert [size for _, size in answers] == [EXACT_HEADERS["control"]] * 3
+    assert data[1][0] == int(4194 * 8 / 400)  # 83.88 ns
+    assert data[2][0] == int((4194 + 4178) * 8 / 400)
+    # the way there and back over four cables of 1 us; the switch sends the first once it has all of it, then the others
+    expected = 4e-6 + (2 * 4194 + 2 * 4178 + 2 * 86) * 8 / 400e9
+    assert result.fct_s[0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_marks_and_notifications_are_all_there(fabric: Fabric, busy: SimulationResult, tmp_path: Path) -> None:

@@ -57,6 +57,17 @@ def test_ultra_ethernet_s_congestion_control_is_chosen():
     assert found == {"congestion_control": "nscc+rccc"}
 
 
+def test_rocev2_s_packets_have_true_sizes_or_even_ones():
+    exact = settings("rocev2", transport={"headers": "exact", "window": "1 MiB"})
+    assert exact == {"first": 16, "control": 86, "notification": 98, "window": 1 << 20}
+    even = settings("rocev2", transport={"headers": "even", "answer": "90 B"})
+    assert even == {"first": 0, "control": 90, "notification": 0}
+
+
+def test_ultra_ethernet_delivers_in_order_or_not():
+    assert settings("uet", transport={"delivery": "rod"}) == {"delivery": "rod"}
+
+
 def test_contexts_are_shared_or_not_and_kept_for_a_time():
     found = settings("mrc", transport={"contexts": "shared", "keep": "2 ms"})
     assert found == {"shares_contexts": True, "keeps_s": 0.002}
@@ -145,6 +156,10 @@ def test_every_name_is_one_of_the_engine_s_settings():
             "congestion_control is a setting of uet, and the",
         ),
         ("transport: {congestion_control: dcqcn}", "'dcqcn' does not fit congestion_control of transport"),
+        ("transport: {delivery: rod}", "delivery is a setting of uet, and the transport is rocev2"),
+        ("transport: {delivery: ruod}", "'ruod' does not fit delivery of transport"),
+        ("transport: {headers: true}", "true or false does not fit headers of transport"),
+        ("transport: {window: 64}", "64 has no unit"),
         ("transport: {keep: 1 ms}", "keep is a setting of uet and mrc and dctcp, and the transport is rocev2"),
         ("transport: {contexts: none}", "'none' does not fit contexts of transport"),
         ("switch: {trimming: on}", "trimming is a setting of uet and mrc, and the transport is rocev2"),

@@ -14,7 +14,7 @@ use eastwest_transport::dctcp::DctcpSettings;
 use eastwest_transport::infiniband::{InfiniBandSettings, ThrottleSettings};
 use eastwest_transport::mrc::MrcSettings;
 use eastwest_transport::roce::{Repeat, RoceSettings};
-use eastwest_transport::sprayed::{NsccSettings, SprayedSettings};
+use eastwest_transport::sprayed::{Delivery, NsccSettings, SprayedSettings};
 use eastwest_transport::uet::{Control, UetSettings};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -46,11 +46,16 @@ pub struct SettingsIn {
     payload: u16,
     header: u16,
     control: u16,
+    first: u16,
+    notification: u16,
+    planes: u16,
     rate: f64,
     base_rtt_s: f64,
     timeout_s: f64,
     entropies: u16,
     congestion_control: String,
+    delivery: String,
+    window: u64,
     probe_every_s: f64,
     ack_every: u32,
     ack_packets: u32,
@@ -205,7 +210,14 @@ impl SettingsIn {
     pub(crate) fn transport(&self) -> PyResult<AnyTransport> {
         Ok(match self.transport.as_str() {
             "uet" => AnyTransport::Uet(UetSettings {
-                sprayed: self.sprayed(),
+                sprayed: SprayedSettings {
+                    delivery: match self.delivery.as_str() {
+                        "rud" => Delivery::Rud,
+                        "rod" => Delivery::Rod,
+                        word => return Err(EngineError::new_err(format!("unknown delivery '{word}'"))),
+                    },
+                    ..self.sprayed()
+                },
                 entropies: self.entropies,
                 control: match self.congestion_control.as_str() {
                     "nscc" => Control::Sender,
@@ -227,7 +239,8 @@ impl SettingsIn {
     }
 
     fn framing(&self) -> Framing {
-        Framing { payload: self.payload, header: self.header, control: self.control }
+        let notification = if self.notification > 0 { self.notification } else { self.control };
+        Framing { first: self.first, notification, ..Framing::even(self.payload, self.header, self.control) }
     }
 
     pub(crate) fn network(&self) -> PyResult<NetworkSettings> {
@@ -286,8 +299,10 @@ impl SettingsIn {
         SprayedSettings {
             framing,
             nscc: NsccSettings::new(mtu, framing.payload, base_rtt, self.rate, self.trim > 0),
+            delivery: Delivery::Rud,
             ack_every: self.ack_every,
             timeout: picoseconds(self.timeout_s),
+            planes: self.planes,
             overtaking: match self.transport.as_str() {
                 "mrc" => Some(OVERTAKING * base_rtt),
                 "dctcp" => Some(ONE_PATH),
@@ -340,12 +355,16 @@ impl SettingsIn {
                 "any-order" => Repeat::AnyOrder,
                 word => return Err(EngineError::new_err(format!("unknown repeat '{word}'"))),
             },
-            window: u32::MAX,
+            window: match self.window {
+                0 => u32::MAX,
+                bytes => u32::try_from(bytes / u64::from(self.payload)).unwrap_or(u32::MAX).max(1),
+            },
             ack_every: self.ack_packets,
             timeout: picoseconds(self.timeout_s),
             dcqcn: match self.dcqcn.as_str() {
                 "off" => None,
                 "paper" => Some(DcqcnSettings::paper(self.rate)),
+                "nvidia" => Some(DcqcnSettings::nvidia(self.rate)),
                 word => return Err(EngineError::new_err(format!("unknown DCQCN '{word}'"))),
             },
         })

@@ -4,7 +4,9 @@ mod trees;
 
 use eastwest_engine::graph::{Graph, NodeKind};
 use eastwest_engine::packet::{Becomes, Change, NetworkSettings, PacketOutcome, Watchdog};
+use eastwest_transport::mrc::MrcSettings;
 use eastwest_transport::roce::Repeat;
+use eastwest_transport::sprayed::SprayedSettings;
 use trees::*;
 
 const PLANES: usize = 8;
@@ -57,6 +59,24 @@ fn mrc_rides_through_a_lost_plane_at_seven_eighths_of_its_rate() {
     back.extend(switch(&graph, (HOSTS + 3) as u32, 400 * US, Becomes::Up, None));
     let recovered = last(&run_through(&graph, &flows, &back, &transport, settings));
     assert!(recovered < with_seven - 30 * US, "{recovered} against {with_seven}");
+}
+
+#[test]
+fn mrc_repeats_what_was_trimmed_alone_where_one_plane_is_slow() {
+    // One plane runs at half of its rate: a queue of two round trips and more stands before it, while the other planes' are
+    // short. Packets that wait there are overtaken by those of other planes, and none is lost.
+    let graph = eight_planes();
+    let slow: Vec<Change> = (0..graph.links() as u32)
+        .filter(|&link| graph.src[link as usize] == (HOSTS + 3) as u32)
+        .map(|link| Change { at: 0, link, becomes: Becomes::Rate(RATE / 16.0), routes_after: None })
+        .collect();
+    let rtt = 4 * US + 2 * 8 * PACKET + 2 * 8 * 1280;
+    let transport = MrcSettings { sprayed: SprayedSettings { planes: 8, ..mrc(rtt, true).sprayed }, ..mrc(rtt, true) };
+    let flows = shifted(HOSTS as u32, 1, 10_000_000);
+    // a plane's port sends 10 packets in a round trip
+    let totals = run_through(&graph, &flows, &slow, &transport, lossy(10 * FULL, true)).totals;
+    assert!(totals.deepest > 8 * FULL, "{} bytes wait", totals.deepest);
+    assert_eq!((totals.drops, totals.retransmits), (0, totals.trims));
 }
 
 #[test]

@@ -24,7 +24,7 @@ const BYTE: u64 = 20;
 const MS: u64 = 1000 * US;
 
 fn infiniband(repeat: Repeat) -> InfiniBandSettings {
-    let framing = Framing { payload: 4096, header: HEADER, control: ACKNOWLEDGEMENT };
+    let framing = Framing::even(4096, HEADER, ACKNOWLEDGEMENT);
     let roce = roce(repeat);
     InfiniBandSettings { connection: RoceSettings { framing, timeout: 67 * MS, ..roce }, retries: 7, throttle: None }
 }

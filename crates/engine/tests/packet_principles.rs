@@ -166,6 +166,27 @@ fn dcqcn_converges_towards_fair_shares() {
 }
 
 #[test]
+fn nvidia_s_dcqcn_shares_a_port_without_loss() {
+    // Four flows at once, with marks from 150 KB to 1.5 MB at 1 %, the paper's scaled. Each begins at line rate and is cut
+    // until the four together fit; recovery goes halfway to line rate in each 2 MB and in each 300 us, so that a port of
+    // 400 Gb/s is idle for a part of the time, and 64 MB of room suffice.
+    let bytes = 50_000_000u64;
+    let dcqcn = Some(DcqcnSettings::nvidia(RATE));
+    let marking = Some(Marking { from: 150_000, to: 1_500_000, most: 10 });
+    let settings = NetworkSettings { marking, ..lossy(1 << 26, false) };
+    let transport = RoceSettings { dcqcn, ack_every: 8, ..roce(Repeat::GoBackN) };
+    let flows: Vec<_> = (1..5).map(|from| flow(from, 0, bytes, 0)).collect();
+    let outcome = run(&star(5), &flows, &transport, settings);
+    let times = times(&outcome);
+    let ideal = 4.0 * bytes as f64 / RATE * 1e12;
+    assert!(outcome.totals.cnps > 0 && outcome.totals.drops == 0, "{:?}", outcome.totals);
+    assert!((ideal..1.4 * ideal).contains(&(times[3] as f64)), "{times:?}, alone {ideal}");
+    assert!(times[0] as f64 > 0.75 * times[3] as f64, "{times:?}");
+    // a NIC tells once in 4 us, whichever of its flows is marked
+    assert!(outcome.totals.cnps <= times[3] / (4 * US) + 1);
+}
+
+#[test]
 fn dctcp_keeps_a_port_busy_with_a_short_queue_and_shares_it() {
     let sprayed =
         SprayedSettings { ack_every: 4096, overtaking: Some(2048), ..uet(4 * US + 2 * PACKET, false).sprayed };

@@ -107,20 +107,35 @@ pub struct Framing {
     pub payload: u16,
     /// Header bytes that every packet bears besides.
     pub header: u16,
+    /// Header bytes that the first packet of a message bears besides these (RDMA's address and length, RETH).
+    pub first: u16,
     /// Bytes of a packet that carries no payload: acknowledgements and trimmed packets.
     pub control: u16,
+    /// Bytes of a congestion notification.
+    pub notification: u16,
 }
 
 impl Framing {
+    /// Every packet with the same headers, and every answer of one size.
+    pub fn even(payload: u16, header: u16, control: u16) -> Self {
+        Self { payload, header, first: 0, control, notification: control }
+    }
+
     /// Packets that a message takes; one without bytes takes one.
     pub fn packets(&self, bytes: u64) -> u32 {
         bytes.div_ceil(u64::from(self.payload)).max(1).try_into().unwrap_or(u32::MAX)
+    }
+
+    /// Payload bytes of a packet of data.
+    pub fn payload_of(&self, packet: &Packet) -> u16 {
+        let first = if packet.seq == 0 { self.first } else { 0 };
+        packet.size.saturating_sub(self.header + first)
     }
 
     /// Bytes of a packet of a message, headers included.
     pub fn size(&self, bytes: u64, seq: u32) -> u16 {
         let before = u64::from(seq) * u64::from(self.payload);
         let payload = bytes.saturating_sub(before).min(u64::from(self.payload));
-        payload as u16 + self.header
+        payload as u16 + self.header + if seq == 0 { self.first } else { 0 }
     }
 }

@@ -44,6 +44,8 @@ impl Flags {
     pub const AGAIN: Flags = Flags(8);
     /// Trimmed at the last hop, where no other path would help.
     pub const LAST_HOP: Flags = Flags(16);
+    /// Of an answer: packets after the one that is missed have come and were not kept.
+    pub const OUT_OF_ORDER: Flags = Flags(32);
 
     /// Whether all bits of another set are set.
     pub fn has(self, other: Flags) -> bool {

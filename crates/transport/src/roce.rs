@@ -223,7 +223,7 @@ impl RoceReceiver {
             return None;
         }
         last.0 = Some(now);
-        Some(packet.answer(Kind::Cnp, self.settings.framing.control))
+        Some(packet.answer(Kind::Cnp, self.settings.framing.notification))
     }
 
     fn on_data(&mut self, packet: &Packet) -> Option<Packet> {

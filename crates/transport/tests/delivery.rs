@@ -5,25 +5,27 @@ mod wire;
 use eastwest_transport::dctcp::DctcpSettings;
 use eastwest_transport::mrc::MrcSettings;
 use eastwest_transport::roce::{Repeat, RoceContext, RoceReceiver, RoceSender, RoceSettings};
-use eastwest_transport::sprayed::{NsccSettings, SprayedSettings};
-use eastwest_transport::uet::{Control, UetSettings};
-use eastwest_transport::{Framing, Picoseconds, Receiver, Sender};
+use eastwest_transport::sprayed::{Delivery, NsccSettings, SprayedSettings};
+use eastwest_transport::uet::{Control, Credits, UetReceiver, UetSettings};
+use eastwest_transport::{Answers, Framing, Packet, Picoseconds, Receiver, Sender};
 use proptest::prelude::*;
-use wire::{Link, Story, run};
+use wire::{Link, Story, run, run_under};
 
-const FRAMING: Framing = Framing { payload: 4032, header: 64, control: 64 };
+const FRAMING: Framing = Framing { payload: 4032, header: 64, first: 0, control: 64, notification: 64 };
 const US: Picoseconds = 1_000_000;
 const PACE: Picoseconds = 81_920; // 4096 B at 400 Gb/s
-const CLEAN: Link = Link { loss: 0, repeat: 0, jitter: 0, delay: 5 * US, pace: PACE };
+const CLEAN: Link = Link { loss: 0, repeat: 0, corruption: 0, jitter: 0, delay: 5 * US, pace: PACE };
 
 fn sprayed(overtaking: Option<Picoseconds>) -> SprayedSettings {
     let nscc = NsccSettings::new(4096, 4032, 10 * US + 2 * PACE, 50e9, true);
     SprayedSettings {
         framing: FRAMING,
         nscc,
+        delivery: Delivery::Rud,
         ack_every: 16384,
         timeout: 90 * US,
         overtaking,
+        planes: 4,
         loss_is_congestion: overtaking.is_none(),
         keeps: 1000 * US,
     }
@@ -38,6 +40,41 @@ fn over_uet(bytes: u64, link: Link, seed: u64) -> (Story, u32) {
     let (mut sender, mut receiver) = (uet.sender(0, bytes), uet.receiver(bytes));
     let story = run(&mut sender, &mut uet.context(seed), &mut receiver, link, seed);
     (story, receiver.received())
+}
+
+/// Over Ultra Ethernet in some mode; whatever is kept of ordered delivery comes in order.
+fn over_mode(delivery: Delivery, control: Control, bytes: u64, link: Link, seed: u64) -> (Story, u32) {
+    let uet = UetSettings { sprayed: SprayedSettings { delivery, ..sprayed(None) }, entropies: 64, control };
+    let mut sender = uet.sender(0, bytes);
+    let mut receiver = Keeping { receiver: uet.receiver(bytes), is_ordered: delivery == Delivery::Rod };
+    let credits = uet.credits().map(Credits::new);
+    let story = run_under(credits, &mut sender, &mut uet.context(seed), &mut receiver, link, seed);
+    (story, receiver.received())
+}
+
+/// Looks at what a receiver keeps.
+struct Keeping {
+    receiver: UetReceiver,
+    is_ordered: bool,
+}
+
+impl Receiver for Keeping {
+    type Context = ();
+
+    fn on_packet(&mut self, context: &mut (), now: Picoseconds, packet: &Packet) -> Answers {
+        let before = self.received();
+        let answers = self.receiver.on_packet(context, now, packet);
+        assert!(!self.is_ordered || self.received() == before || packet.seq == before, "{} out of order", packet.seq);
+        answers
+    }
+
+    fn received(&self) -> u32 {
+        self.receiver.received()
+    }
+
+    fn is_done(&self) -> bool {
+        self.receiver.is_done()
+    }
 }
 
 fn over_mrc(bytes: u64, link: Link, seed: u64) -> (Story, u32) {
@@ -66,6 +103,40 @@ fn over_roce(bytes: u64, repeat: Repeat, link: Link, seed: u64) -> (Story, u32, 
 /// Packets at the link's pace, then the way there and back.
 fn unhindered(packets: u64) -> Picoseconds {
     packets * PACE + 2 * CLEAN.delay
+}
+
+/// Delivery and congestion control of Ultra Ethernet besides the default.
+const MODES: [(Delivery, Control); 5] = [
+    (Delivery::Rud, Control::Receiver),
+    (Delivery::Rud, Control::Both),
+    (Delivery::Rod, Control::Sender),
+    (Delivery::Rod, Control::Receiver),
+    (Delivery::Rod, Control::Both),
+];
+
+#[test]
+fn every_mode_carries_a_message_at_the_link_s_pace_or_its_credit_s() {
+    for (delivery, control) in MODES {
+        let (story, _) = over_mode(delivery, control, 400 * 4032, CLEAN, 1);
+        assert_eq!(story.sent, 400);
+        // credit is granted at 99 % of the link's rate, four packets at a time
+        let slower = if control == Control::Sender { 0 } else { 400 * PACE / 99 + 4 * PACE };
+        assert!(
+            (unhindered(400)..=unhindered(400) + slower).contains(&story.end),
+            "{delivery:?}, {control:?}: {story:?}"
+        );
+    }
+}
+
+#[test]
+fn ordered_delivery_sends_a_round_trip_again_for_each_loss() {
+    let lossy = Link { loss: 10, ..CLEAN };
+    let bytes = 4000 * 4032;
+    let (unordered, _) = over_mode(Delivery::Rud, Control::Sender, bytes, lossy, 3);
+    let (ordered, _) = over_mode(Delivery::Rod, Control::Sender, bytes, lossy, 3);
+    // some forty packets are lost; each makes the sender repeat what was under way, up to 120 packets
+    assert!(unordered.sent < 4100, "{unordered:?}");
+    assert!(ordered.sent > 4000 + 40 * 10, "{ordered:?}");
 }
 
 #[test]
@@ -111,14 +182,18 @@ proptest! {
         packets in 1u64..400,
         loss in 0u64..200,
         repeat in 0u64..200,
+        corruption in 0u64..50,
         jitter in 0..20 * US,
         seed: u64,
     ) {
-        let link = Link { loss, repeat, jitter, ..CLEAN };
+        let link = Link { loss, repeat, corruption, jitter, ..CLEAN };
         let bytes = packets * 4032 - 100;
         prop_assert_eq!(u64::from(over_uet(bytes, link, seed).1), packets);
         prop_assert_eq!(u64::from(over_mrc(bytes, link, seed).1), packets);
         prop_assert_eq!(u64::from(over_dctcp(bytes, link, seed).1), packets);
+        for (delivery, control) in MODES {
+            prop_assert_eq!(u64::from(over_mode(delivery, control, bytes, link, seed).1), packets);
+        }
         for repeat in [Repeat::GoBackN, Repeat::Selective] {
             prop_assert_eq!(u64::from(over_roce(bytes, repeat, link, seed).1), packets);
         }

@@ -98,7 +98,7 @@ impl Conversation {
             bth,
             operation,
         };
-        let payload = if is_data { packet.size.saturating_sub(self.framing.header) } else { 0 };
+        let payload = if is_data { self.framing.payload_of(packet) } else { 0 };
         frame.write(&ZEROS[..payload.into()], out)?;
         Ok(true)
     }

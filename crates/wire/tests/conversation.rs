@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use eastwest_transport::{Flags, Framing, Kind, Packet};
 use eastwest_wire::{Aeth, Conversation, Ecn, Frame, Ip, Ipv4, Nak, Operation, Reth, Syndrome};
 
-const FRAMING: Framing = Framing { payload: 4096, header: 82, control: 82 };
+const FRAMING: Framing = Framing { payload: 4096, header: 82, first: 0, control: 82, notification: 82 };
 const SENDER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from eastwest.engine._native import EngineError
-from eastwest.engine.defaults import FRAMINGS, Framing, settings_for
+from eastwest.engine.defaults import EXACT_HEADERS, FRAMINGS, Framing, settings_for
 from eastwest.engine.faults import changes
 from eastwest.engine.messages import Messages
 from eastwest.engine.network import Carriage, Floats, Network, Run, named
@@ -89,6 +89,8 @@ def _settings(packets: PacketNetwork, wire: Wire, carriage: Carriage) -> PacketS
     habits: dict[str, Any] = {"repeat": wire.repeat, "ack_every": ACK_EVERY, "shares_contexts": True}
     if carriage.routes_after_s is not None:
         habits["patience_s"] = PacketSettings.patience_s + carriage.routes_after_s
+    if plan["technology"] == "rocev2":
+        habits |= EXACT_HEADERS
     if wire.entropies:
         habits["entropies"] = wire.entropies
     given = tuple((habits | dict(carriage.stated)).items())

@@ -18,6 +18,13 @@ UET_PAYLOAD, UET_HEADER, UET_CONTROL = 4032, 64, 64
 """As the Ultra Ethernet Consortium's simulator frames packets at an MTU of 4,096, so that results can be compared."""
 ROCE_PAYLOAD, ROCE_HEADER, ROCE_CONTROL = 4096, 82, 82
 """4 KiB and what stands around it on the wire; an ACK fills a smallest frame."""
+ROCE_RETH, ROCE_ACK, ROCE_CNP = 16, 86, 98
+"""True sizes: address and length that the first packet of an RDMA write bears besides; an acknowledgement, with its
+4 bytes of AETH; a congestion notification, with its 16 reserved ones (InfiniBand Architecture Specification, chapter 9
+and annex A17)."""
+EXACT_HEADERS = {"first": ROCE_RETH, "control": ROCE_ACK, "notification": ROCE_CNP}
+EVEN_HEADERS = {"first": 0, "control": ROCE_CONTROL, "notification": 0}
+"""Every RoCEv2 packet at its true size; or every packet with the same headers, and answers of one size."""
 UET_ENTROPIES, MRC_ENTROPIES = 64, 256
 """Of a flow: the reference simulator's, and the most of the MRC paper's 128 to 256."""
 MARK_FROM, MARK_TO = 0.2, 0.8
@@ -99,6 +106,7 @@ def settings_for(
         rate,
         max(trips),
         ROCE_TIMEOUT_S,
+        planes=ports,
         choice=choice,
         seed=seed,
     )
@@ -121,8 +129,13 @@ def _full(settings: PacketSettings) -> int:
 
 
 def _product(settings: PacketSettings) -> int:
-    """The bandwidth-delay product in full packets."""
-    return math.ceil(settings.base_rtt_s * settings.rate / _full(settings))
+    """The bandwidth-delay product of one port of a NIC in full packets."""
+    return math.ceil(settings.base_rtt_s * _port_rate(settings) / _full(settings))
+
+
+def _port_rate(settings: PacketSettings) -> float:
+    """Rate of one port of a NIC, bytes a second."""
+    return settings.rate / settings.planes
 
 
 def _rocev2(bare: PacketSettings) -> PacketSettings:
@@ -141,7 +154,7 @@ def _sprayed(bare: PacketSettings) -> PacketSettings:
     return replace(
         bare,
         # enough for a queue at each of six hops, both ways, and 15 us
-        timeout_s=15e-6 + 6 * room / bare.rate,
+        timeout_s=15e-6 + 6 * room / _port_rate(bare),
         entropies=MRC_ENTROPIES if bare.transport == "mrc" else UET_ENTROPIES,
         room=room,
         trim=UET_CONTROL,
@@ -152,7 +165,7 @@ def _sprayed(bare: PacketSettings) -> PacketSettings:
 
 def _dctcp(bare: PacketSettings) -> PacketSettings:
     full = _full(bare)
-    product = bare.base_rtt_s * bare.rate
+    product = bare.base_rtt_s * _port_rate(bare)
     mark = max(math.ceil(product * TCP_MARK), 2 * full)
     return replace(
         bare,

@@ -18,7 +18,8 @@ from eastwest.fabric import Fabric, Routes
 from eastwest.workload.flows import Flows
 
 Transport = Literal["uet", "mrc", "rocev2", "infiniband", "dctcp"]
-Dcqcn = Literal["off", "paper"]
+Dcqcn = Literal["off", "paper", "nvidia"]
+Delivery = Literal["rud", "rod"]
 CongestionControl = Literal["nscc", "rccc", "nscc+rccc"]
 Repeat = Literal["go-back-n", "selective", "any-order"]
 Becomes = Literal["down", "up", "rate", "erring", "lost", "late"]
@@ -44,10 +45,13 @@ class PacketSettings:
 
     Sprayed transports (uet, mrc): a flow has `entropies` entropy values, a power of two; a receiver acknowledges after
     `ack_every` bytes; mrc probes a value that it has retired every `probe_every_s`. With uet a window at the sender
-    (nscc), the receiver's credit (rccc) or both are the `congestion_control`. RoCEv2: a receiver acknowledges
+    (nscc), the receiver's credit (rccc) or both are the `congestion_control`, and its
+    receivers place packets in any order (rud) or take them in order alone (rod). RoCEv2: a receiver acknowledges
     after `ack_packets`; what is missed is sent again from there on (`repeat` is go-back-n), one by one (selective), or,
     where packets take several paths and none is lost, only after a timeout (any-order); `dcqcn` has the paper's
-    parameters or is off.
+    parameters, NVIDIA's, or is off; `window` bytes may be under way, or any number where that is 0. The first packet of
+    a message is longer by `first`, a congestion notification has the size `notification`, or where that is 0 an
+    answer's. A NIC has `planes` ports.
 
     Switches: `room` is for data before each port, beyond which packets are trimmed to `trim` bytes, or dropped where
     that is 0. Marks are set from `mark_from` bytes on, with probability that grows to `mark_most` at `mark_to`, and
@@ -84,6 +88,11 @@ class PacketSettings:
     timeout_s: float
     entropies: int = 64
     congestion_control: CongestionControl = "nscc"
+    delivery: Delivery = "rud"
+    window: int = 0
+    first: int = 0
+    notification: int = 0
+    planes: int = 1
     probe_every_s: float = 50e-6
     ack_every: int = 16384
     ack_packets: int = 1

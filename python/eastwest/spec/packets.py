@@ -15,9 +15,9 @@ from pydantic import BeforeValidator, Discriminator, Field, Strict, Tag, WithJso
 
 from eastwest.engine import Stated
 from eastwest.engine.control_planes import DELAYS_S
-from eastwest.engine.defaults import UET_CONTROL
+from eastwest.engine.defaults import EVEN_HEADERS, EXACT_HEADERS, UET_CONTROL
 from eastwest.engine.events import FORMS, read_event
-from eastwest.engine.packets import Adaptive, CongestionControl, Dcqcn, Repeat, Transport
+from eastwest.engine.packets import Adaptive, CongestionControl, Dcqcn, Delivery, Repeat, Transport
 from eastwest.errors import InputError
 from eastwest.spec.values import Entry, Rate, Size, Time, TimeOrZero, refuse
 
@@ -36,6 +36,9 @@ KNOWN_TO: dict[tuple[str, str], tuple[Transport, ...]] = {
     ("transport", "entropies"): ("uet", "mrc"),
     ("transport", "probe_every"): ("mrc",),
     ("transport", "congestion_control"): ("uet",),
+    ("transport", "delivery"): ("uet",),
+    ("transport", "window"): ("rocev2", "infiniband"),
+    ("transport", "headers"): ("rocev2",),
     ("transport", "repeat"): ("rocev2", "infiniband"),
     ("transport", "keep"): ("uet", "mrc", "dctcp"),
     ("transport", "dcqcn"): ("rocev2",),
@@ -119,10 +122,16 @@ class TransportSettings(Entry):
     """How often MRC tries an entropy value that it has retired."""
     congestion_control: CongestionControl | None = None
     """What limits Ultra Ethernet's senders: a window (NSCC), the receiver's credit (RCCC), or both."""
+    delivery: Delivery | None = None
+    """What Ultra Ethernet's receivers do with packets out of order: place them (RUD), or drop them (ROD)."""
+    window: Annotated[Size, Field(ge=1, le=2**40)] | None = None
+    """Payload that a RoCEv2 queue pair may have under way."""
+    headers: Literal["exact", "even"] | None = None
+    """Whether RoCEv2's packets have their true sizes, or all the same headers."""
     repeat: Repeat | None = None
     """What is sent again where packets are missing: all from the gap on, or one by one."""
     dcqcn: Dcqcn | None = None
-    """Rate control of RoCEv2 by marks: off, or with the parameters of its paper."""
+    """Rate control of RoCEv2 by marks: off, with the parameters of its paper, or with NVIDIA's."""
     contexts: Literal["shared", "per-flow"] | None = None
     """Whether what a sender learns (window, rate, paths) outlasts its flow and is shared, or each flow begins anew."""
     keep: Moment | None = None
@@ -280,15 +289,18 @@ def stated(asked: Packets, transport: Transport) -> Stated:
 
 
 def _hosts(asked: TransportSettings) -> dict[str, Any]:
-    return {
+    headers = {"exact": EXACT_HEADERS, "even": EVEN_HEADERS}.get(asked.headers or "", {})
+    return headers | {
         "payload": _bytes(asked.payload),
         "header": _bytes(asked.header),
-        "control": _bytes(asked.answer),
+        "control": headers.get("control") if asked.answer is None else _bytes(asked.answer),
         "entropies": asked.entropies,
         "ack_every": _bytes(asked.ack_every),
         "timeout_s": asked.timeout,
         "probe_every_s": asked.probe_every,
         "congestion_control": asked.congestion_control,
+        "delivery": asked.delivery,
+        "window": _bytes(asked.window),
         "repeat": asked.repeat,
         "dcqcn": asked.dcqcn,
         "shares_contexts": None if asked.contexts is None else asked.contexts == "shared",

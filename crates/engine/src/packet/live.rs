@@ -113,6 +113,7 @@ impl<T: Transport> Live for Simulation<'_, T> {
         self.receivers.push(None);
         self.fates.push(FlowOutcome::default());
         self.timers.push(Picoseconds::MAX);
+        self.paced.push(0);
         self.left += 1;
         self.to_start += 1;
         self.start(flow);

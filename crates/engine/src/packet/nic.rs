@@ -180,7 +180,11 @@ impl<T: Transport> Simulation<'_, T> {
                 }
                 Transmit::NotBefore(time) => {
                     self.routes[flow as usize].is_ready = false;
-                    self.wheel.add(time, Event::Deadline.word(flow));
+                    let asked_at = &mut self.paced[flow as usize];
+                    if *asked_at <= self.now || time < *asked_at {
+                        *asked_at = time;
+                        self.wheel.add(time, Event::Deadline.word(flow));
+                    }
                 }
                 Transmit::Nothing => self.routes[flow as usize].is_ready = false,
                 Transmit::NoRoom => {
@@ -263,7 +267,12 @@ impl<T: Transport> Simulation<'_, T> {
                 }
             }
             for answer in answers.into_iter().flatten() {
-                self.totals.cnps += u64::from(answer.kind == Kind::Cnp);
+                if answer.kind == Kind::Cnp {
+                    if !self.may_notify(self.routes[flow].hosts[1]) {
+                        continue;
+                    }
+                    self.totals.cnps += 1;
+                }
                 self.answer(self.routes[flow].hosts[1], answer);
             }
             if !self.granters.is_empty() {
@@ -293,6 +302,17 @@ impl<T: Transport> Simulation<'_, T> {
         self.arm(packet.flow);
         self.wake_refused(context); // whoever waited before this flow has its turn before it
         self.wake(packet.flow);
+    }
+
+    /// Whether it is time for a NIC to tell of congestion again.
+    fn may_notify(&mut self, host: u32) -> bool {
+        let every = self.transport.notifies_every();
+        let next = &mut self.notifies_at[host as usize];
+        let is_due = self.now >= *next;
+        if is_due {
+            *next = self.now + every;
+        }
+        is_due
     }
 
     /// A flow's sender ended so long ago that no region can be before that time: its receiver ends too.

@@ -171,6 +171,10 @@ pub struct Simulation<'a, T: Transport> {
     pub(super) granters: Vec<Granter>,
     pub(super) fates: Vec<FlowOutcome>,
     pub(super) timers: Vec<Picoseconds>,
+    /// When each flow is asked again that its rate held back.
+    pub(super) paced: Vec<Picoseconds>,
+    /// When each host may tell of congestion again.
+    pub(super) notifies_at: Vec<Picoseconds>,
     /// Since when ports are paused.
     pub(super) paused_since: HashMap<u32, Picoseconds>,
     /// Of ports that were ever asked to pause.
@@ -265,6 +269,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
             busy_until: 0,
         };
         let hosts: Vec<Host> = plugs.chunks(planes.max(1)).map(host).collect();
+        let count = hosts.len();
         if let Some(change) = changes.iter().find(|change| change.link as usize >= graph.links()) {
             return Err(Error::Graph(format!("a change names link {}, which there is not", change.link)));
         }
@@ -307,11 +312,13 @@ impl<'a, T: Transport> Simulation<'a, T> {
             routes,
             senders: flows.iter().map(|_| None).collect(),
             receivers: flows.iter().map(|_| None).collect(),
-            granters: Granter::each(transport.credits(), hosts.len()),
+            granters: Granter::each(transport.credits(), count),
             hosts,
             contexts: Contexts::new(settings.shares_contexts, transport.keeps(), linger),
             fates: vec![FlowOutcome::default(); flows.len()],
             timers: vec![Picoseconds::MAX; flows.len()],
+            paced: vec![0; flows.len()],
+            notifies_at: vec![0; count],
             paused_since: HashMap::new(),
             pauses: HashMap::new(),
             deaf_until: HashMap::new(),

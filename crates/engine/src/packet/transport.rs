@@ -29,6 +29,11 @@ pub trait Transport {
     /// Its receiver.
     fn receiver(&self, bytes: u64) -> Self::Receiver;
 
+    /// Shortest time between two congestion notifications of a NIC, whichever flows they are of.
+    fn notifies_every(&self) -> Picoseconds {
+        0
+    }
+
     /// How receivers grant credit, where they do.
     fn credits(&self) -> Option<CreditSettings> {
         None
@@ -113,6 +118,10 @@ impl Transport for RoceSettings {
     type Receiver = RoceReceiver;
 
     const SHARES: Sharing = Sharing::QueuePair;
+
+    fn notifies_every(&self) -> Picoseconds {
+        self.dcqcn.map_or(0, |dcqcn| dcqcn.nic_notify_every)
+    }
 
     fn keeps(&self) -> Picoseconds {
         Picoseconds::MAX // a rate recovers by its own timers

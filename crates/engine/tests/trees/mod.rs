@@ -13,7 +13,7 @@ use eastwest_engine::routing::Forwarding;
 use eastwest_transport::Framing;
 use eastwest_transport::mrc::MrcSettings;
 use eastwest_transport::roce::{Repeat, RoceSettings};
-use eastwest_transport::sprayed::{NsccSettings, SprayedSettings};
+use eastwest_transport::sprayed::{Delivery, NsccSettings, SprayedSettings};
 use eastwest_transport::uet::{Control, UetSettings};
 
 pub const US: u64 = 1_000_000;
@@ -58,14 +58,16 @@ pub fn shifted(hosts: u32, shift: u32, bytes: u64) -> Vec<Flow> {
 
 /// Ultra Ethernet with the reference simulator's framing; room in bytes before each port.
 pub fn uet(base_rtt: u64, trims: bool) -> UetSettings {
-    let framing = Framing { payload: 4032, header: 64, control: 64 };
+    let framing = Framing::even(4032, 64, 64);
     let nscc = NsccSettings::new(4096, 4032, base_rtt, RATE, trims);
     let sprayed = SprayedSettings {
         framing,
         nscc,
+        delivery: Delivery::Rud,
         ack_every: 16384,
         timeout: 100 * US,
         overtaking: None,
+        planes: 1,
         loss_is_congestion: true,
         keeps: 1000 * US,
     };
@@ -80,7 +82,7 @@ pub fn mrc(base_rtt: u64, trims: bool) -> MrcSettings {
 }
 
 pub fn roce(repeat: Repeat) -> RoceSettings {
-    let framing = Framing { payload: 4096, header: 0, control: 64 };
+    let framing = Framing::even(4096, 0, 64);
     RoceSettings { framing, repeat, window: u32::MAX, ack_every: 1, timeout: 200 * US, dcqcn: None }
 }
 

@@ -70,6 +70,7 @@ impl Paths for EntropySet {
         let index = self.index(value);
         let penalty = &mut self.penalty[index];
         match feedback {
+            Feedback::Good | Feedback::Marked if *penalty == RETIRED => *penalty = 0, // it was late, not lost
             Feedback::Good | Feedback::Trimmed => {}
             Feedback::Marked if *penalty < WORST => *penalty += 1,
             Feedback::Lost if *penalty != RETIRED => {
@@ -140,6 +141,16 @@ mod tests {
         assert!((0..64).all(|_| set.deal() != lost), "a probe alone brings nothing back");
         set.probed(lost);
         assert!((0..16).any(|_| set.deal() == lost));
+    }
+
+    #[test]
+    fn a_value_whose_packet_comes_after_all_is_brought_back_at_once() {
+        let mut set = EntropySet::new(16, EVERY, 2);
+        let late = set.deal();
+        set.learn(1000, late, Feedback::Lost);
+        set.learn(2000, late, Feedback::Good);
+        assert_eq!(set.health(), PathHealth { values: 16, avoided: 0, retired: 0 });
+        assert_eq!(set.probe(1000 + EVERY), None);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //!
 //! After the published summaries of the MRC paper (arXiv 2605.04333): marks move a value's share elsewhere, losses retire
 //! it, trimming does not, answers echo it, and paths are static source routes, so nobody computes new ones. They say
-//! nothing of the sender's rate; here it is Ultra Ethernet's NSCC. A loss is told by packets that were sent later and have
-//! arrived. What is known of paths and rate belongs to the peer: all flows to it share a context.
+//! nothing of the sender's rate; here it is Ultra Ethernet's NSCC. A loss is told by packets of the same plane that were
+//! sent later and have arrived, or, with more patience, of other planes. What is known of paths and rate belongs to the peer: all flows to it share a context.
 
 mod entropy_set;
 

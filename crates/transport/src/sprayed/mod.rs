@@ -19,6 +19,15 @@ pub use window::Window;
 
 use crate::{Framing, PathHealth, Picoseconds};
 
+/// What a receiver does with packets that come before others that are missing, by Ultra Ethernet's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// Reliable unordered delivery: it places them.
+    Rud,
+    /// Reliable ordered delivery: it drops them and tells of the gap once; all from there on is sent again.
+    Rod,
+}
+
 /// What all flows of a fabric share.
 #[derive(Clone, Copy, Debug)]
 pub struct SprayedSettings {
@@ -26,13 +35,17 @@ pub struct SprayedSettings {
     pub framing: Framing,
     /// Congestion control.
     pub nscc: NsccSettings,
+    /// What becomes of packets out of order.
+    pub delivery: Delivery,
     /// Bytes after which a receiver acknowledges, where nothing else makes it.
     pub ack_every: u32,
     /// Time after which a packet of which nothing was heard is taken for lost.
     pub timeout: Picoseconds,
-    /// By how much packets may overtake each other: one sent so much before another that has arrived is taken for lost.
-    /// None where only timers tell.
+    /// By how much packets of one plane may overtake each other: one sent so much before another that has arrived is taken
+    /// for lost. Twice as much where they are of different planes. None where only timers tell.
     pub overtaking: Option<Picoseconds>,
+    /// Planes of a NIC, over which entropy values are dealt in turn.
+    pub planes: u16,
     /// Whether a loss is a sign of congestion, for which the window shrinks; else the path alone is blamed.
     pub loss_is_congestion: bool,
     /// Time without a flow after which what was learnt of a peer is forgotten.

@@ -1,6 +1,6 @@
-//! The receiving side: places packets in any order and says what has arrived.
+//! The receiving side: places packets in any order, or takes them in order alone, and says what has arrived.
 
-use super::SprayedSettings;
+use super::{Delivery, SprayedSettings};
 use crate::{Answers, Bitmap, Flags, Kind, Packet, Picoseconds, Receiver};
 
 /// One message as it comes in.
@@ -13,6 +13,8 @@ pub struct SprayedReceiver {
     received: u32,
     /// Bytes since the last acknowledgement.
     unacknowledged: u32,
+    /// Where packets are taken in order alone: the gap that was last told of.
+    told_of: Option<u32>,
     /// An answer was asked for while packets were missing: one is due when they have come.
     owes_answer: bool,
 }
@@ -21,7 +23,15 @@ impl SprayedReceiver {
     /// Waits for the first packet of a flow of so many bytes.
     pub fn new(settings: SprayedSettings, bytes: u64) -> Self {
         let packets = settings.framing.packets(bytes);
-        Self { settings, packets, ahead: Bitmap::default(), received: 0, unacknowledged: 0, owes_answer: false }
+        Self {
+            settings,
+            packets,
+            ahead: Bitmap::default(),
+            received: 0,
+            unacknowledged: 0,
+            told_of: None,
+            owes_answer: false,
+        }
     }
 
     fn ack(&mut self, packet: &Packet, base: u32) -> Packet {
@@ -42,7 +52,28 @@ impl SprayedReceiver {
         seq.saturating_sub(63).max(self.ahead.base() + 1)
     }
 
+    /// Tells, once, that a packet is missing before one that has come and is not kept.
+    fn on_early(&mut self, packet: &Packet) -> Option<Packet> {
+        let expected = self.ahead.base();
+        if self.told_of.replace(expected) == Some(expected) {
+            return None;
+        }
+        let early = Packet { flags: packet.flags.with(Flags::OUT_OF_ORDER), seq: expected, ..*packet };
+        Some(self.nack(&early))
+    }
+
+    fn nack(&self, packet: &Packet) -> Packet {
+        Packet {
+            cumulative: self.ahead.base(),
+            received: self.received,
+            ..packet.answer(Kind::Nack, self.settings.framing.control)
+        }
+    }
+
     fn on_data(&mut self, packet: &Packet) -> Option<Packet> {
+        if self.settings.delivery == Delivery::Rod && packet.seq > self.ahead.base() {
+            return self.on_early(packet);
+        }
         let is_marked = packet.flags.has(Flags::CE);
         self.unacknowledged += u32::from(packet.size);
         if !self.ahead.mark(packet.seq) {
@@ -64,16 +95,18 @@ impl SprayedReceiver {
         None
     }
 
-    fn on_trimmed(&mut self, packet: &Packet) -> Packet {
+    fn on_trimmed(&mut self, packet: &Packet) -> Option<Packet> {
         if self.ahead.has(packet.seq) {
             let base = self.base_around(packet.seq);
-            return self.ack(packet, base);
+            return Some(self.ack(packet, base));
         }
-        Packet {
-            cumulative: self.ahead.base(),
-            received: self.received,
-            ..packet.answer(Kind::Nack, self.settings.framing.control)
+        if self.settings.delivery == Delivery::Rod {
+            if packet.seq > self.ahead.base() {
+                return self.on_early(packet);
+            }
+            self.told_of = Some(packet.seq);
         }
+        Some(self.nack(packet))
     }
 }
 
@@ -83,7 +116,7 @@ impl Receiver for SprayedReceiver {
     fn on_packet(&mut self, _context: &mut (), _now: Picoseconds, packet: &Packet) -> Answers {
         let answer = match packet.kind {
             Kind::Probe => Some(packet.answer(Kind::ProbeAnswer, self.settings.framing.control)),
-            Kind::Data if packet.flags.has(Flags::TRIMMED) => Some(self.on_trimmed(packet)),
+            Kind::Data if packet.flags.has(Flags::TRIMMED) => self.on_trimmed(packet),
             Kind::Data => self.on_data(packet),
             _ => None,
         };

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 
-use super::{Credit, Feedback, Paths, PeerContext, SprayedSettings, Window};
+use super::{Credit, Delivery, Feedback, Paths, PeerContext, SprayedSettings, Window};
 use crate::{Bitmap, Flags, Kind, Packet, PathHealth, Picoseconds, Sender, Transmit};
 
 /// What is known of a packet that was sent.
@@ -57,8 +57,8 @@ pub struct SprayedSender<P, W> {
     /// Bytes that its context's credit has been told are yet to be sent.
     need: u64,
     lost: Bitmap,
-    /// When the packet was sent that was sent last of those that have arrived.
-    youngest: Picoseconds,
+    /// Of each plane, when the packet was sent that was sent last of those that have arrived; where that tells of losses.
+    youngest: Box<[Picoseconds]>,
     /// Whether paths wait to be probed.
     probes_are_due: bool,
     timer: Option<Picoseconds>,
@@ -81,7 +81,7 @@ impl<P: Paths, W: Window> SprayedSender<P, W> {
             under_way: 0,
             need: 0,
             lost: Bitmap::default(),
-            youngest: 0,
+            youngest: vec![0; settings.overtaking.map_or(0, |_| settings.planes.into())].into(),
             probes_are_due: false,
             timer: None,
             retransmits: 0,
@@ -129,7 +129,10 @@ impl<P: Paths, W: Window> SprayedSender<P, W> {
         let is_marked = ack.flags.has(Flags::CE);
         let delay = match self.round_trip(now, ack) {
             Some(round_trip) => {
-                self.youngest = self.youngest.max(now - round_trip);
+                if !self.youngest.is_empty() {
+                    let youngest = &mut self.youngest[usize::from(ack.entropy % self.settings.planes)];
+                    *youngest = (*youngest).max(now - round_trip);
+                }
                 let delay = context.congestion.delay(round_trip);
                 context.congestion.sample(delay, is_marked);
                 delay
@@ -151,13 +154,18 @@ impl<P: Paths, W: Window> SprayedSender<P, W> {
         }
     }
 
-    /// Takes for lost what was sent so long before something that has arrived that no queue explains it.
+    /// Takes for lost what was sent so long before something that has arrived that no queue explains it: of its plane, or,
+    /// by twice as much, of another, whose queues are others.
     fn give_up_overtaken(&mut self, context: &mut PeerContext<P, W>, now: Picoseconds, overtaking: Picoseconds) {
-        let limit = (now - self.youngest) + overtaking;
+        let latest = self.youngest.iter().copied().max().unwrap_or(0);
+        let (soonest, across) = ((now - latest) + overtaking, (now - latest) + 2 * overtaking);
         for index in 0..self.records.len() {
             let record = &self.records[index];
-            if record.sent.age(now) > limit {
-                if record.state == State::UnderWay {
+            let age = record.sent.age(now);
+            if age > soonest {
+                let of_plane = self.youngest[usize::from(record.entropy % self.settings.planes)];
+                let limit = across.min((now - of_plane) + overtaking);
+                if record.state == State::UnderWay && age > limit {
                     self.give_up(context, now, index);
                 }
             } else if record.again == 0 {
@@ -204,7 +212,31 @@ impl<P: Paths, W: Window> SprayedSender<P, W> {
         }
     }
 
+    /// All from a packet on is to be sent again: its receiver keeps nothing that comes before it.
+    fn go_back(&mut self, context: &mut PeerContext<P, W>, seq: u32) {
+        for index in seq.saturating_sub(self.first) as usize..self.records.len() {
+            if self.records[index].state == State::UnderWay {
+                self.records[index].state = State::Lost;
+                self.lost.mark(self.first + index as u32);
+                self.under_way -= 1;
+            }
+        }
+        self.set_in_flight(context, self.in_flight.min(self.under_way));
+    }
+
+    /// A packet is missing before others that have come, which its receiver does not keep.
+    fn on_gap(&mut self, context: &mut PeerContext<P, W>, now: Picoseconds, seq: u32) {
+        let Some(index) = seq.checked_sub(self.first).map(|index| index as usize) else { return };
+        if self.records.get(index).is_some_and(|record| record.state == State::UnderWay) {
+            self.give_up(context, now, index);
+            self.go_back(context, seq);
+        }
+    }
+
     fn on_nack(&mut self, context: &mut PeerContext<P, W>, now: Picoseconds, nack: &Packet) {
+        if nack.flags.has(Flags::OUT_OF_ORDER) {
+            return self.on_gap(context, now, nack.seq);
+        }
         let Some(record) = self.record(nack.seq).filter(|record| record.state == State::UnderWay) else { return };
         let round_trip = record.sent.age(now);
         record.state = State::Lost;
@@ -223,6 +255,9 @@ impl<P: Paths, W: Window> SprayedSender<P, W> {
             (true, false) => Feedback::Good,
         };
         context.paths.learn(now, nack.entropy, feedback);
+        if self.settings.delivery == Delivery::Rod {
+            self.go_back(context, nack.seq);
+        }
     }
 
     /// How long ago the packet under way that was sent first was sent.
@@ -325,6 +360,9 @@ impl<P: Paths, W: Window> Sender for SprayedSender<P, W> {
             let record = &self.records[index];
             if record.state == State::UnderWay && record.sent.age(now) >= timeout {
                 self.give_up(context, now, index);
+                if self.settings.delivery == Delivery::Rod {
+                    self.go_back(context, self.first + index as u32);
+                }
             }
         }
         self.timer = self.longest(now).map(|age| now + timeout.saturating_sub(age) + (1 << 10));

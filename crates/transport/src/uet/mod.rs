@@ -11,7 +11,7 @@ pub use credits::{CreditSettings, Credits};
 pub use spraying::Spraying;
 
 use crate::Random;
-use crate::sprayed::{Credit, CreditUse, Nscc, PeerContext, SprayedReceiver, SprayedSender, SprayedSettings};
+use crate::sprayed::{Credit, CreditUse, Delivery, Nscc, PeerContext, SprayedReceiver, SprayedSender, SprayedSettings};
 
 /// What all flows of a fabric share.
 #[derive(Clone, Copy, Debug)]
@@ -50,13 +50,14 @@ pub type UetReceiver = SprayedReceiver;
 pub type UetContext = PeerContext<Spraying, Nscc>;
 
 impl UetSettings {
-    /// What flows to a peer begin with; the seed draws its entropy values.
+    /// What flows to a peer begin with; the seed draws its entropy values, of which ordered delivery has one.
     pub fn context(&self, seed: u64) -> UetContext {
+        let entropies = if self.sprayed.delivery == Delivery::Rod { 1 } else { self.entropies };
         let seed = Random::new(seed).bits();
         let credit = (self.control != Control::Sender).then(|| {
             Credit::new(CreditUse { ahead: self.first_window(), is_alone: self.control == Control::Receiver })
         });
-        PeerContext::new(Spraying::new(self.entropies, seed), Nscc::new(self.sprayed.nscc)).under(credit)
+        PeerContext::new(Spraying::new(entropies, seed), Nscc::new(self.sprayed.nscc)).under(credit)
     }
 
     /// How a receiver grants credit, where it does.

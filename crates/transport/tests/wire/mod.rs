@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use eastwest_transport::uet::Credits;
 use eastwest_transport::{Packet, Picoseconds, Random, Receiver, Sender, Transmit};
 
 /// What the link does to packets, in parts of a thousand, and how long it takes.
@@ -10,6 +11,8 @@ use eastwest_transport::{Packet, Picoseconds, Random, Receiver, Sender, Transmit
 pub struct Link {
     pub loss: u64,
     pub repeat: u64,
+    /// Packets whose checksum is wrong when they come in, which is when they are dropped.
+    pub corruption: u64,
     /// Packets may be late by up to so much, and so overtake each other.
     pub jitter: Picoseconds,
     pub delay: Picoseconds,
@@ -32,6 +35,19 @@ pub fn run<S: Sender, R: Receiver<Context: Default>>(
     link: Link,
     seed: u64,
 ) -> Story {
+    run_under(None, sender, context, receiver, link, seed)
+}
+
+/// The same, with a receiver that may grant credit.
+pub fn run_under<S: Sender, R: Receiver<Context: Default>>(
+    mut credits: Option<Credits>,
+    sender: &mut S,
+    context: &mut S::Context,
+    receiver: &mut R,
+    link: Link,
+    seed: u64,
+) -> Story {
+    let mut spoilt = Random::new(!seed);
     let mut shared = R::Context::default();
     let mut random = Random::new(seed);
     let mut flying: BinaryHeap<Reverse<(Picoseconds, u64, bool)>> = BinaryHeap::new();
@@ -66,7 +82,19 @@ pub fn run<S: Sender, R: Receiver<Context: Default>>(
         }
         let busy = (free_at > now).then_some(free_at);
         let arrival = flying.peek().map(|Reverse((time, ..))| *time);
-        let next = [busy, arrival, sender.deadline(context), wake].into_iter().flatten().min();
+        let mut grant = None;
+        while let Some(credits) = &mut credits {
+            match credits.poll(now) {
+                Transmit::Packet(credit) => put(now, credit, false, &mut flying, &mut packets),
+                Transmit::NotBefore(time) => {
+                    grant = Some(time);
+                    break;
+                }
+                _ => break,
+            }
+        }
+        let arrival = arrival.into_iter().chain(flying.peek().map(|Reverse((time, ..))| *time)).min();
+        let next = [busy, arrival, sender.deadline(context), wake, grant].into_iter().flatten().min();
         now = next.expect("nothing more can happen, and the flow has not ended").max(now);
         while let Some(&Reverse((time, index, forth))) = flying.peek() {
             if time > now {
@@ -74,7 +102,13 @@ pub fn run<S: Sender, R: Receiver<Context: Default>>(
             }
             flying.pop();
             let packet = packets[index as usize];
+            if spoilt.chance(link.corruption, 1000) {
+                continue;
+            }
             if forth {
+                if let Some(credit) = credits.as_mut().and_then(|credits| credits.on_packet(0, &packet)) {
+                    put(now, credit, false, &mut flying, &mut packets);
+                }
                 for answer in receiver.on_packet(&mut shared, now, &packet).into_iter().flatten() {
                     put(now, answer, false, &mut flying, &mut packets);
                 }
