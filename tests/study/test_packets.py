@@ -153,6 +153,32 @@ def test_adaptive_switches_look_as_far_as_is_said():
     assert remote.packets.deepest_queue_bytes < local.packets.deepest_queue_bytes
 
 
+def test_a_straggler_makes_every_step_of_a_ring_wait():
+    ring = {**ALL_REDUCE, "algorithm": "ring", "channels": 1, "group": {"size": 4, "stride": 8}}
+    late = {"packets": {"events": ["straggler server-0/nic-0 by 20 us"]}}
+    plain, slow = (by("packet", study(ring, fabric=fabric)).step_s for fabric in ({}, late))
+    # what a ring passes on comes through the straggler, whose messages are late
+    assert slow > plain + 20e-6
+
+
+@pytest.mark.parametrize(
+    ("event", "why"),
+    [
+        ("lose server-0/nic-0 at 10 us", "a job that loses a NIC ends"),
+        ("burst 4 1 MB to server-0/nic-0 at 10 us", "extra flows are for eastwest simulate alone"),
+    ],
+)
+def test_events_of_flows_are_refused_with_their_line(event, why):
+    with pytest.raises(StudyError, match=why):
+        run(study(ALL_TO_ALL, fabric={"packets": {"events": [event]}}))
+
+
+def test_what_messages_cost_their_hosts_lengthens_a_step():
+    costly = {"packets": {"nic": {"message_overhead": "2 us", "completion_overhead": "2 us"}}}
+    plain, slow = (by("packet", study(ALL_REDUCE, fabric=fabric)).step_s for fabric in ({}, costly))
+    assert slow > plain + 4e-6
+
+
 def test_what_packets_states_reaches_the_run():
     marks = {"from": "20 kB", "to": "40 kB"}
     stated = {"transport": {"payload": "2 KiB", "dcqcn": "paper"}, "switch": {"marks": marks}}

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use eastwest_engine::graph::Graph;
 use eastwest_engine::packet::{
-    Becomes, Change, Choice, Flow, NetworkSettings, Overheads, PacketOutcome, Scene, Simulation, Start, Transport,
-    Trigger, TriggerKind,
+    Becomes, Buffers, Change, Choice, Flow, LaneBuffer, NetworkSettings, Overheads, PacketOutcome, Scene, Simulation,
+    Start, Transport, Trigger, TriggerKind,
 };
 use eastwest_engine::routing::Forwarding;
 use eastwest_transport::roce::Repeat;
@@ -168,16 +168,30 @@ fn any_change(links: u32) -> impl Strategy<Value = Change> {
         .prop_map(|(at, link, becomes, routes_after)| Change { at, link, becomes, routes_after })
 }
 
-fn adds_up<T: Transport>(changes: &[Change], transport: &T, settings: NetworkSettings) {
+/// Runs flows through changes on regions of a size; that packets add up is checked within, and else an error.
+fn outcome<T: Transport>(
+    changes: &[Change],
+    transport: &T,
+    settings: NetworkSettings,
+    region: usize,
+) -> Result<PacketOutcome, eastwest_engine::Error> {
     let graph = leaf_spine(2, 3, 3);
     let forwarding = Forwarding::new(&graph);
     let flows: Vec<Flow> = (0..6).map(|host| flow(host, (host + 2) % 6, 200_000, u64::from(host) * US)).collect();
     let scene = Scene { graph: &graph, forwarding: &forwarding, flows: &flows, triggers: &[], changes };
     let settings = NetworkSettings { patience: 2_000 * US, ..settings };
-    let outcome = Simulation::new(scene, transport, settings).unwrap().run(50_000 * US, &AtomicBool::new(false));
-    let outcome = outcome.unwrap(); // packets add up, or this is an error
-    let lost = outcome.totals.lost_flows as usize;
-    assert!(outcome.flows.iter().filter(|flow| flow.end.is_none()).count() >= lost);
+    let simulation = Simulation::new(scene, transport, settings).unwrap().with_regions_of(region);
+    simulation.run(50_000 * US, &AtomicBool::new(false))
+}
+
+/// Packets add up, and the result is the same whether the network is worked on as one region or as several.
+fn holds<T: Transport>(changes: &[Change], transport: &T, settings: NetworkSettings) {
+    let [whole, parted] = [usize::MAX, 4].map(|region| outcome(changes, transport, settings, region).unwrap());
+    assert!(whole.flows.iter().filter(|flow| flow.end.is_none()).count() as u64 >= whole.totals.lost_flows);
+    if whole.flows.iter().all(|flow| flow.end.is_some()) {
+        assert_eq!(whole.flows, parted.flows);
+        assert_eq!(whole.totals.bit_errors, parted.totals.bit_errors);
+    }
 }
 
 proptest! {
@@ -191,12 +205,17 @@ proptest! {
             Just(Choice::LeastCongested { every: US }), Just(Choice::Weighted), Just(Choice::Flowlet { gap: US }),
             Just(Choice::Source { values: 64 }),
         ],
+        overheads in (0..3 * US, 0..3 * US),
         seed in 0u64..1000,
     ) {
-        let with = |settings: NetworkSettings| NetworkSettings { choice, seed, ..settings };
-        adds_up(&changes, &uet(8 * US, true), with(lossy(40 * FULL, true)));
-        adds_up(&changes, &mrc(8 * US, true), with(lossy(40 * FULL, false)));
-        adds_up(&changes, &roce(Repeat::GoBackN), with(lossless()));
-        adds_up(&changes, &roce(Repeat::Selective), with(lossy(40 * FULL, false)));
+        let with = |settings: NetworkSettings| NetworkSettings {
+            choice, seed, overheads: Overheads { post: overheads.0, complete: overheads.1 }, ..settings
+        };
+        holds(&changes, &uet(8 * US, true), with(lossy(40 * FULL, true)));
+        holds(&changes, &mrc(8 * US, true), with(lossy(40 * FULL, false)));
+        holds(&changes, &roce(Repeat::GoBackN), with(lossless()));
+        holds(&changes, &roce(Repeat::Selective), with(lossy(40 * FULL, false)));
+        let credits = Buffers::Credits { buffer: LaneBuffer::RoundTrip { packet: 4122 }, fecn: None };
+        holds(&changes, &roce(Repeat::GoBackN), with(NetworkSettings { buffers: credits, ..lossless() }));
     }
 }
