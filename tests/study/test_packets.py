@@ -129,6 +129,20 @@ def test_the_tail_of_messages_and_counts_are_in_json_and_table():
     assert any("by packets: of 3,072 messages" in note for note in result.notes)
 
 
+def test_the_distribution_of_messages_and_the_worst_ports_are_in_json_alone():
+    result = run(study(ALL_TO_ALL))
+    told = to_json(result)["results"][0]["packets"]
+    percentages, times_s = zip(*told["percentiles_s"], strict=True)
+    assert (percentages[0], percentages[-1]) == (0, 100)
+    assert list(times_s) == sorted(times_s)
+    assert (times_s[percentages.index(50)], times_s[-1]) == (told["median_s"], told["max_s"])
+    deepest, paused = told["deepest_queues"], told["longest_paused"]
+    assert deepest[0]["deepest_queue_bytes"] == told["deepest_queue_bytes"]
+    assert sum(port["paused_s"] for port in paused) <= told["paused_s"]
+    assert all(" > " in port["port"] for port in (*deepest, *paused))
+    assert not any(column.startswith(("packets_percentiles", "packets_longest")) for column in to_table(result).columns)
+
+
 def test_flows_that_hash_onto_one_link_take_longer_than_sprayed_ones():
     hashed = by("packet", study(ALL_TO_ALL, fabric={"balancing": "ecmp"}))
     sprayed = by("packet", study(ALL_TO_ALL))

@@ -2,6 +2,7 @@
 
 use crate::packets::{self, ChangeIn, PacketNetwork, SettingsIn};
 use crate::program::{CarriageIn, MixIn, OpIn, carriage, program};
+use crate::series;
 use crate::{EngineError, to_python};
 use eastwest_engine::demand::Demands;
 use eastwest_engine::fluid::max_min;
@@ -239,7 +240,7 @@ impl Network {
 
     /// Runs a program by packets over `packets`, the same nodes and links at the rates of the wire, once for each seed.
     /// Returns the arrays of `run`; `transfer_s`, the completion times of messages between servers, one array a seed; and
-    /// `packets`, counts by name, one mapping a seed. `efficiency` is the payload in a byte of each link.
+    /// `packets`, counts by name and arrays of what became of `ports`, one mapping a seed. `efficiency` is the payload in a byte of each link.
     #[pyo3(signature = (gpu, ops, overlap_slowdown, mix, carried, tolerance, seeds, packets, settings, efficiency, changes))]
     #[expect(clippy::too_many_arguments, reason = "the whole run in one call")]
     fn run_packets<'py>(
@@ -279,6 +280,7 @@ impl Network {
             times.push(PyArray1::from_iter(py, took));
             let named = PyDict::new(py);
             packets::counts(&named, &run.packets.totals)?;
+            named.set_item("ports", series::ports(py, &run.packets.ports)?)?;
             counts.push(named);
         }
         let out = PyDict::new(py);

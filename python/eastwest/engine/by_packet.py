@@ -13,6 +13,7 @@ import polars as pl
 from eastwest.engine._native import EngineError
 from eastwest.engine.defaults import EXACT_HEADERS, FRAMINGS, Framing, settings_for
 from eastwest.engine.faults import changes
+from eastwest.engine.links import port_names
 from eastwest.engine.messages import Messages
 from eastwest.engine.network import Carriage, Floats, Network, Run, named
 from eastwest.engine.packets import Choice, PacketNetwork, PacketSettings, Repeat, Transport
@@ -77,7 +78,8 @@ def run_by_packet(
             wrong,
         )
     took, counts = arrays.pop("transfer_s"), arrays.pop("packets")
-    return Run(**arrays, messages=tuple(Messages.of(*each) for each in zip(took, counts, strict=True)))
+    names = port_names(fabric)
+    return Run(**arrays, messages=tuple(Messages.of(*each, names) for each in zip(took, counts, strict=True)))
 
 
 def _settings(packets: PacketNetwork, wire: Wire, carriage: Carriage) -> PacketSettings:

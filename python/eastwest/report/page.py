@@ -15,7 +15,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from eastwest.report import charts, curves, figures, gantt, jobs
+from eastwest.report import charts, curves, figures, gantt, jobs, messages
 from eastwest.report.answer import FIDELITIES, answer, slowdowns
 from eastwest.report.cases import TIE, Case, cases_of, fabrics_of, rows_of, scales_of, told_apart
 from eastwest.report.columns import columns_of
@@ -75,6 +75,10 @@ def page(result: StudyResult) -> str:
         reasons=reasons_of(result),
         curves=over,
         gantts=gantt.gantts(result.timelines),
+        messages=messages.messages_of(result),
+        messages_chart=messages.messages_chart(result),
+        messages_heads=messages.HEADS,
+        messages_explained=messages.EXPLANATION,
         mixes=jobs.mixes_of(result),
         mixes_explained=jobs.EXPLANATION,
         charts=_step_charts(result, cases) if has_bars else [],

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eastwest.engine import Messages
+from eastwest.engine.messages import PERCENTILES
 from eastwest.spec.parameters import Parameter
 from eastwest.study.timeline import Timeline
 from eastwest.workload import Algorithm, Protocol
@@ -252,9 +253,14 @@ def _row(row: Row | Stopped | JobRow) -> dict[str, Any]:
     return values
 
 
+_LISTS = ("percentiles_s", "deepest_queues", "longest_paused")
+"""What packets tell in lists, for which a column has no room."""
+
+
 def _packets(found: Messages) -> dict[str, Any]:
-    """Times are null where there was no message."""
+    """Times are null where there was no message; the distribution is a list of pairs, percentage and time."""
     values = {**asdict(found), "tail": found.tail}
+    values["percentiles_s"] = list(zip(PERCENTILES, found.percentiles_s, strict=False))
     return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in values.items()}
 
 
@@ -304,7 +310,9 @@ def _flat(study: str, row: Row, words: set[str]) -> dict[str, Any]:
     values = case | swept | values
     packets = values.pop("packets")
     values |= (
-        {} if row.packets is None or packets is None else {f"packets_{k}": v for k, v in _packets(row.packets).items()}
+        {}
+        if row.packets is None or packets is None
+        else {f"packets_{k}": v for k, v in _packets(row.packets).items() if k not in _LISTS}
     )
     bottleneck, tiers, cost = values.pop("bottleneck"), values.pop("tiers"), values.pop("cost")
     values |= {f"bottleneck_{key}": value for key, value in bottleneck.items()} | cost
