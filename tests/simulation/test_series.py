@@ -95,3 +95,9 @@ def test_parallel_cables_have_ports_of_their_own_names() -> None:
         "host-0 > switch-0 (2)",
         "switch-0 > host-0 (2)",
     ]
+
+
+def test_intervals_of_large_networks_are_longer_from_the_start() -> None:
+    assert Sampling.of(1024).every_s == pytest.approx(100e-9)
+    assert Sampling.of(6144).every_s == pytest.approx(600e-9)
+    assert Sampling.of(6144, 1e-9).every_s == 1e-9

@@ -41,9 +41,13 @@ class Sampling:
 
     @classmethod
     def of(cls, links: int, every_s: float | None = None) -> Sampling:
-        """Sampling of a network with so many links, with intervals as long as told."""
+        """Sampling of a network with so many links, with intervals as long as told.
+
+        Those of large networks are longer from the start: so short ones would soon be joined for want of room.
+        """
         most_entries = max(_MOST_ENTRIES, _LEAST_SAMPLES * links)
-        return cls(FIRST_S if every_s is None else every_s, most_entries=most_entries)
+        first_s = FIRST_S * max(1, links * MOST_SAMPLES // _MOST_ENTRIES)
+        return cls(first_s if every_s is None else every_s, most_entries=most_entries)
 
 
 @dataclass(frozen=True)
