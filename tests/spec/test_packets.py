@@ -106,6 +106,33 @@ def test_a_study_s_servers_have_a_pcie_of_their_own(mistakes):
     assert message.startswith("servers have a PCIe of their own, which limits packets too")
 
 
+def test_classes_are_as_stated_and_numbered_by_place():
+    found = settings(
+        "rocev2",
+        switch={"buffer": {"size": "64 MB", "alpha": 0.5}, "forwarding": "cut-through"},
+        classes=[
+            {"name": "training", "weight": 3, "marks": "off"},
+            {"name": "storage", "lossless": False, "room": "1 MB", "answers": "training"},
+        ],
+    )
+    training, storage = found["classes"]
+    assert (training.number, training.weight, training.mark_to) == (0, 3, 0)
+    assert (storage.number, storage.is_lossless, storage.room, storage.answers) == (1, False, 1_000_000, "training")
+    assert (found["buffer"].size, found["buffer"].alpha) == (64_000_000, 0.5)
+    assert found["cut_through"] == 64
+
+
+def test_infiniband_s_classes_are_virtual_lanes(told):
+    lanes = [{"name": "a", "weight": 3}, {"name": "b", "priority": 1}]
+    assert [each.weight for each in settings("infiniband", classes=lanes)["classes"]] == [3, 1]
+    (message,) = told("classes: [{name: a, lossless: true}]", "infiniband")
+    assert (
+        "lossless is nothing for InfiniBand, of which classes are virtual lanes with name, number, priority" in message
+    )
+    (message,) = told("switch: {buffer: {size: 64 MB}}", "infiniband")
+    assert "buffer is a setting of uet and mrc and rocev2 and dctcp" in message
+
+
 def test_switches_choose_ports_as_is_said():
     found = settings("uet", switch={"adaptive": "least-congested", "telemetry": "2 us", "flowlet_gap": "30 us"})
     assert found == {"choice": "least-congested", "telemetry_s": 2e-6, "flowlet_gap_s": 3e-5}
@@ -177,6 +204,35 @@ def test_every_name_is_one_of_the_engine_s_settings():
         ("routes_after: ospf", "'ospf'"),
         ("nic: {message_overhead: 2 s}", "message_overhead of nic must be at most 1"),
         ("nic: {pcie: 200 GB}", "a rate"),
+        ("classes: [{name: a, weight: 0}]", "weight of an item of classes must be at least 1"),
+        ("classes: [{weight: 3}]", "lacks 'name'"),
+        ("classes:\n  - {name: a}\n  - {name: a}", "settings.yaml:3:12: two classes are called 'a'"),
+        ("classes: [{name: urgent}]", "settings.yaml:1:18: urgent is what goes ahead of all classes"),
+        ("classes: [{name: a, number: 1}, {name: b}]", "number 1 is that of 'a' already"),
+        (
+            "classes: [{name: a, answers: c}, {name: b}]",
+            "settings.yaml:1:30: there is no class 'c' for answers to travel in",
+        ),
+        ("classes: [{name: a, room: 1 MB}]", "room is nothing for a class that is lossless, as 'a' is"),
+        ("classes: [{name: a, lossless: false, pauses: {above: 2 kB, at: 1 kB}}]", "or say lossless: true"),
+        ("classes: [{name: a, lossless: false, trimming: on}]", "rocev2 does not know packets that were trimmed"),
+        ("classes: [{name: a, alpha: 1.0}]", "alpha is a share of a buffer, and switches have none"),
+        (
+            "switch: {buffer: {size: 1 MB}}\nclasses: [{name: a, alpha: 1.0, pauses: {above: 2 kB, at: 1 kB}}]",
+            "pauses and alpha are two thresholds of one class",
+        ),
+        ("classes:\n" + "".join(f"  - {{name: c{place}}}\n" for place in range(9)), "classes has more than 8 items"),
+        ("switch: {buffer: {alpha: 1.0}}", "buffer of switch lacks 'size'"),
+        ("switch: {buffer: {size: 1 MB, alpha: 100.0}}", "alpha of buffer of switch must be at most 64"),
+        (
+            "switch: {buffer: {size: 1 MB}, pauses: {above: 2 kB, at: 1 kB}}",
+            "pauses is a fixed threshold, and a buffer has those that follow its fill",
+        ),
+        (
+            "switch: {watchdog: {detect: 1 ms, restore: 1 ms}}\nclasses: [{name: a, lossless: false}]",
+            "a watchdog breaks pauses, and there are none",
+        ),
+        ("switch: {forwarding: cut}", "'cut' does not fit forwarding of switch"),
         ("loss: 1", "loss must be below 1.0, not 1"),
         ("patience: 2 h", "patience must be at most 3600, not '2 h'"),
         ("events: [down spine-0 at noon]", "settings.yaml:1:10: 'down spine-0 at noon': "),

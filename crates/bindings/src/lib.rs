@@ -3,6 +3,7 @@
 //! Arrays come in and go out as numpy; nothing here knows a formula.
 
 mod capture;
+mod classes;
 mod network;
 mod packets;
 mod program;
@@ -29,6 +30,7 @@ fn to_python(error: eastwest_engine::Error) -> PyErr {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("EngineError", module.py().get_type::<EngineError>())?;
     module.add("UnreachableError", module.py().get_type::<UnreachableError>())?;
+    module.add_function(wrap_pyfunction!(classes::headroom_bytes, module)?)?;
     module.add_class::<capture::Capture>()?;
     module.add_class::<network::Network>()?;
     module.add_class::<packets::PacketNetwork>()

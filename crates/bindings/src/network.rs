@@ -262,7 +262,8 @@ impl Network {
         let changes = changes.iter().map(ChangeIn::change).collect::<PyResult<Vec<_>>>()?;
         let (options, transport) = (options(&carried, "fluid", tolerance)?, settings.transport()?);
         let (topology, efficiency) = (&self.topology, efficiency.as_slice()?);
-        let open = |nics: &[u32], network| transport.open(packets, nics, &changes, network);
+        let switching = settings.switching();
+        let open = |nics: &[u32], network| transport.open(packets, nics, &changes, network, &switching);
         let net = PacketNet {
             graph: &packets.graph,
             forwarding: &packets.forwarding,

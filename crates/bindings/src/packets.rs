@@ -2,8 +2,8 @@
 
 use eastwest_engine::graph::Graph;
 use eastwest_engine::packet::{
-    Becomes, Buffers, Change, Choice, Fecn, Flow, LaneBuffer, Live, Marking, NetworkSettings, Overheads, PacketOutcome,
-    Pause, Sampling, Scene, Simulation, Start, Totals, Transport, Trigger, TriggerKind, Trimming, Watchdog,
+    Becomes, Buffers, Change, Choice, Fecn, Flow, LaneBuffer, Live, NetworkSettings, Overheads, PacketOutcome, Pause,
+    Sampling, Scene, Simulation, Start, Totals, Transport, Trigger, TriggerKind, Trimming, Watchdog,
     longest_round_trip, round_trip,
 };
 use eastwest_engine::routing::Forwarding;
@@ -21,6 +21,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::capture::{Capture, CapturingIn};
+use crate::classes::{ClassIn, Switching, class_counts, marking};
 use crate::network::{RoutesIn, interruptible, node_kind, tables};
 use crate::series::{self, SamplingIn};
 use crate::{EngineError, to_python};
@@ -87,6 +88,9 @@ pub struct SettingsIn {
     choice: String,
     flowlet_gap_s: f64,
     telemetry_s: f64,
+    native_classes: Vec<ClassIn>,
+    memory: u64,
+    cut_through: Option<u16>,
     seed: u64,
 }
 
@@ -127,6 +131,7 @@ pub struct FlowsIn<'py> {
     from_node: PyReadonlyArray1<'py, u32>,
     to_node: PyReadonlyArray1<'py, u32>,
     bytes: PyReadonlyArray1<'py, u64>,
+    traffic_class: PyReadonlyArray1<'py, u8>,
     start_ps: PyReadonlyArray1<'py, u64>,
     start_trigger: PyReadonlyArray1<'py, i64>,
     sent_trigger: PyReadonlyArray1<'py, i64>,
@@ -142,16 +147,20 @@ fn picoseconds(seconds: f64) -> Picoseconds {
 impl FlowsIn<'_> {
     fn flows(&self) -> PyResult<Vec<Flow>> {
         let (from, to, bytes) = (self.from_node.as_slice()?, self.to_node.as_slice()?, self.bytes.as_slice()?);
+        let class = self.traffic_class.as_slice()?;
         let (start, on) = (self.start_ps.as_slice()?, self.start_trigger.as_slice()?);
         let (sent, received) = (self.sent_trigger.as_slice()?, self.received_trigger.as_slice()?);
-        if [to.len(), bytes.len(), start.len(), on.len(), sent.len(), received.len()].iter().any(|&n| n != from.len()) {
+        if [to.len(), bytes.len(), class.len(), start.len(), on.len(), sent.len(), received.len()]
+            .iter()
+            .any(|&n| n != from.len())
+        {
             return Err(EngineError::new_err("the flows' arrays differ in length"));
         }
         let flow = |i: usize| Flow {
             from: from[i],
             to: to[i],
             bytes: bytes[i],
-            class: 0,
+            class: class[i],
             start: u32::try_from(on[i]).map_or(Start::At(start[i]), Start::On),
             when_sent: u32::try_from(sent[i]).ok(),
             when_received: u32::try_from(received[i]).ok(),
@@ -186,17 +195,24 @@ impl AnyTransport {
         nics: &[u32],
         changes: &'a [Change],
         settings: NetworkSettings,
+        switching: &Switching,
     ) -> eastwest_engine::Result<Box<dyn Live + 'a>> {
         let PacketNetwork { graph, forwarding } = network;
         Ok(match self {
-            Self::Uet(transport) => Box::new(Simulation::open(graph, forwarding, nics, changes, transport, settings)?),
-            Self::Mrc(transport) => Box::new(Simulation::open(graph, forwarding, nics, changes, transport, settings)?),
-            Self::Dctcp(transport) => {
-                Box::new(Simulation::open(graph, forwarding, nics, changes, transport, settings)?)
+            Self::Uet(transport) => {
+                Box::new(switching.queued(Simulation::open(graph, forwarding, nics, changes, transport, settings)?)?)
             }
-            Self::Roce(transport) => Box::new(Simulation::open(graph, forwarding, nics, changes, transport, settings)?),
+            Self::Mrc(transport) => {
+                Box::new(switching.queued(Simulation::open(graph, forwarding, nics, changes, transport, settings)?)?)
+            }
+            Self::Dctcp(transport) => {
+                Box::new(switching.queued(Simulation::open(graph, forwarding, nics, changes, transport, settings)?)?)
+            }
+            Self::Roce(transport) => {
+                Box::new(switching.queued(Simulation::open(graph, forwarding, nics, changes, transport, settings)?)?)
+            }
             Self::InfiniBand(transport) => {
-                Box::new(Simulation::open(graph, forwarding, nics, changes, transport, settings)?)
+                Box::new(switching.queued(Simulation::open(graph, forwarding, nics, changes, transport, settings)?)?)
             }
         })
     }
@@ -253,11 +269,7 @@ impl SettingsIn {
             } else {
                 Buffers::Lossy { room: self.room, trimming }
             },
-            marking: (self.mark_to > 0).then_some(Marking {
-                from: self.mark_from,
-                to: self.mark_to,
-                most: (self.mark_most * 1000.0) as u32,
-            }),
+            marking: marking(self.mark_from, self.mark_to, self.mark_most),
             patience: picoseconds(self.patience_s),
             overheads: Overheads {
                 post: picoseconds(self.message_overhead_s),
@@ -272,6 +284,11 @@ impl SettingsIn {
             choice: self.choice()?,
             seed: self.seed,
         })
+    }
+
+    /// The queues of switches beyond the one of each port.
+    pub(crate) fn switching(&self) -> Switching {
+        Switching::new(&self.native_classes, self.memory, self.payload + self.header, self.cut_through)
     }
 
     fn choice(&self) -> PyResult<Choice> {
@@ -405,16 +422,25 @@ impl PacketNetwork {
         to_node: PyReadonlyArray1<'_, u32>,
         there: u32,
         back: u32,
+        header: Option<u16>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let pairs = from_node.as_slice()?.iter().zip(to_node.as_slice()?);
-        let time = |(&from, &to)| round_trip(&self.graph, &self.forwarding, from, to, there, back).map_err(to_python);
+        let time =
+            |(&from, &to)| round_trip(&self.graph, &self.forwarding, from, to, there, back, header).map_err(to_python);
         let times = pairs.map(time).collect::<PyResult<Vec<_>>>()?;
         Ok(PyArray1::from_iter(py, times.into_iter().map(|time| time as f64 / PS_PER_S)))
     }
 
     /// Longest round trip between hosts (nodes) on the empty network, seconds: a packet of `there` bytes and one of `back`.
-    fn longest_round_trip_s(&self, hosts: PyReadonlyArray1<'_, u32>, there: u32, back: u32) -> PyResult<f64> {
-        let time = longest_round_trip(&self.graph, &self.forwarding, hosts.as_slice()?, there, back);
+    fn longest_round_trip_s(
+        &self,
+        hosts: PyReadonlyArray1<'_, u32>,
+        there: u32,
+        back: u32,
+        header: Option<u16>,
+    ) -> PyResult<f64> {
+        let hosts = hosts.as_slice()?;
+        let time = longest_round_trip(&self.graph, &self.forwarding, hosts, there, back, header);
         Ok(time.map_err(to_python)? as f64 / PS_PER_S)
     }
 
@@ -440,6 +466,7 @@ impl PacketNetwork {
             triggers: &triggers,
             changes: &changes,
             settings: network,
+            switching: settings.switching(),
             until,
             capturing,
             sampling: sampling.map(|sampling| sampling.sampling(settings.payload)),
@@ -461,6 +488,7 @@ impl PacketNetwork {
         out.set_item("end_s", times(|flow| flow.end))?;
         out.set_item("flow_retransmits", PyArray1::from_iter(py, outcome.flows.iter().map(|flow| flow.retransmits)))?;
         counts(&out, &outcome.totals)?;
+        class_counts(py, &out, &outcome.classes)?;
         out.set_item("ports", series::ports(py, &outcome.ports)?)?;
         out.set_item("series", outcome.series.as_ref().map(|found| series::series(py, found)).transpose()?)?;
         out.set_item("events", outcome.events)?;
@@ -507,6 +535,7 @@ struct Run<'a> {
     triggers: &'a [Trigger],
     changes: &'a [Change],
     settings: NetworkSettings,
+    switching: Switching,
     until: Picoseconds,
     capturing: Option<CapturingIn>,
     sampling: Option<Sampling>,
@@ -517,7 +546,7 @@ impl Run<'_> {
         let PacketNetwork { graph, forwarding } = self.network;
         let scene = Scene { graph, forwarding, flows: self.flows, triggers: self.triggers, changes: self.changes };
         interruptible(py, |stop| {
-            let mut simulation = Simulation::new(scene, transport, self.settings)?;
+            let mut simulation = self.switching.queued(Simulation::new(scene, transport, self.settings)?)?;
             if let Some(CapturingIn { links, most }) = &self.capturing {
                 simulation = simulation.capturing(links, *most)?;
             }

@@ -119,7 +119,7 @@ fn a_buffer_that_cannot_hold_its_headroom_is_refused() {
         |memory| Classes { classes: vec![lossless_class(1.0, None)], memory: Some(memory), full: FULL as u16 };
     let needed = 3 * u64::from(headroom(RATE, US, FULL as u16));
     let refused = Simulation::new(scene, &transport, lossless()).unwrap().classed(&classes(needed)).err().unwrap();
-    assert!(refused.to_string().contains("too small for its reserves and headroom"), "{refused}");
+    assert!(refused.to_string().contains("reserves and headroom of its ports take"), "{refused}");
     assert!(Simulation::new(scene, &transport, lossless()).unwrap().classed(&classes(needed + 1)).is_ok());
 }
 

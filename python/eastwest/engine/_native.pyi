@@ -77,6 +77,8 @@ class Network:
         seed: int,
     ) -> npt.NDArray[np.float64]: ...
 
+def headroom_bytes(rate: float, latency_s: float, full: int) -> int: ...
+
 class PacketNetwork:
     def __init__(
         self,
@@ -94,8 +96,11 @@ class PacketNetwork:
         to_node: npt.NDArray[np.uint32],
         there: int,
         back: int,
+        header: int | None,
     ) -> npt.NDArray[np.float64]: ...
-    def longest_round_trip_s(self, hosts: npt.NDArray[np.uint32], there: int, back: int) -> float: ...
+    def longest_round_trip_s(
+        self, hosts: npt.NDArray[np.uint32], there: int, back: int, header: int | None
+    ) -> float: ...
     def run(
         self,
         flows: object,

@@ -97,7 +97,11 @@ def settings_for(
     own = FRAMINGS[transport] if framing is None or transport == "dctcp" else framing
     sizes = replace(own, **{key: values.pop(key) for key in ("payload", "header", "control") if key in values})
     full = sizes.payload + sizes.header
-    trips = (network.round_trip_s(flows, full, sizes.control), network.longest_round_trip_s(full, sizes.control))
+    cut_through = values.get("cut_through")
+    trips = (
+        network.round_trip_s(flows, full, sizes.control, cut_through),
+        network.longest_round_trip_s(full, sizes.control, cut_through),
+    )
     bare = PacketSettings(
         transport,
         sizes.payload,

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from eastwest.engine import _native
 from eastwest.engine._native import EngineError
+from eastwest.engine.classes import ClassCounts, NativeClass, SharedBuffer, TrafficClass, native_classes, places_of
 from eastwest.engine.network import Floats
 from eastwest.engine.program import BITS
 from eastwest.engine.series import Ports, Sampling, Series
@@ -69,6 +70,10 @@ class PacketSettings:
     1 on average, once (16 - `fecn_threshold`) sixteenths of a buffer wait; a notification raises a sender's index by
     `ccti_increase`, each `ccti_timer_s` it falls by one, not below `ccti_min`.
 
+    Where there are `classes`, each has queues of its own before every port, with thresholds of its own; a `buffer` is
+    shared by what is in a switch, and thresholds follow what is free of it. Switches store packets and send them on, or
+    do so once `cut_through` bytes are in.
+
     Where `shares_contexts`, what a sender has learnt outlasts its flow, and flows at once share it: window and paths of
     uet and mrc belong to the two NICs, a connection's window and a queue pair's rate to these; else each flow begins
     anew. Window and paths are forgotten after `keeps_s` without a flow.
@@ -124,7 +129,20 @@ class PacketSettings:
     choice: Choice = "hash"
     flowlet_gap_s: float = 16e-6
     telemetry_s: float = 1e-6
+    classes: tuple[TrafficClass, ...] = ()
+    buffer: SharedBuffer | None = None
+    cut_through: int | None = None
     seed: int = 0
+
+    @property
+    def native_classes(self) -> list[NativeClass]:
+        """The classes with all that other settings say of them."""
+        return native_classes(self)
+
+    @property
+    def memory(self) -> int:
+        """Bytes of a switch's shared buffer; 0 for as much as it takes."""
+        return 0 if self.buffer is None else self.buffer.size
 
 
 @dataclass(frozen=True)
@@ -136,8 +154,9 @@ class PacketRun:
     whole; `bit_errors` packets whose checksum was wrong, which are no `drops`; `failed`, flows whose sender gave up,
     `lost_flows`, those whose NIC was lost at one end; with InfiniBand `pauses` and `paused_s` tell how often and how
     long ports had something to send and no credits. `flow_retransmits` are the packets of each flow that were sent
-    again, `ports` what became of each port. `capture` holds what left by chosen links, `series` the run over time,
-    where that was wanted.
+    again, `ports` what became of each port. `class_counts` say what became of each traffic class, `class_paused_s` how
+    long each was paused at each port, shape (links, classes); both are empty where there are none. `capture` holds what
+    left by chosen links, `series` the run over time, where that was wanted.
     """
 
     start_s: Floats
@@ -162,6 +181,8 @@ class PacketRun:
     simulated_s: float
     events: int
     ports: Ports
+    class_counts: tuple[ClassCounts, ...]
+    class_paused_s: Floats
     capture: _native.Capture | None = None
     series: Series | None = None
 
@@ -203,6 +224,7 @@ class NativeFlows:
     from_node: npt.NDArray[np.uint32]
     to_node: npt.NDArray[np.uint32]
     bytes: npt.NDArray[np.uint64]
+    traffic_class: npt.NDArray[np.uint8]
     start_ps: npt.NDArray[np.uint64]
     start_trigger: npt.NDArray[np.int64]
     sent_trigger: npt.NDArray[np.int64]
@@ -238,29 +260,31 @@ class PacketNetwork:
             None if routes is None else (routes.switch, routes.destination, routes.link, routes.weight),
         )
 
-    def round_trip_s(self, flows: Flows, there: int, back: int) -> float:
+    def round_trip_s(self, flows: Flows, there: int, back: int, cut_through: int | None = None) -> float:
         """Longest round trip of the flows' paths on the empty network: a packet of `there` bytes, and one of `back`.
+
+        Switches store them, or send them on once `cut_through` bytes are in.
 
         Raises:
             EngineError: a flow's ends are no hosts, or no path joins them.
         """
-        return float(self.round_trips_s(flows, there, back).max(initial=0.0))
+        return float(self.round_trips_s(flows, there, back, cut_through).max(initial=0.0))
 
-    def round_trips_s(self, flows: Flows, there: int, back: int) -> Floats:
+    def round_trips_s(self, flows: Flows, there: int, back: int, cut_through: int | None = None) -> Floats:
         """Round trip of each flow's path on the empty network, as `round_trip_s`. Shape (flows,).
 
         Raises:
             EngineError: a flow's ends are no hosts, or no path joins them.
         """
         given = self._native_flows(flows)
-        return self.native.round_trips_s(given.from_node, given.to_node, there, back)
+        return self.native.round_trips_s(given.from_node, given.to_node, there, back, cut_through)
 
-    def longest_round_trip_s(self, there: int, back: int) -> float:
-        """Longest round trip between any hosts on the empty network: a packet of `there` bytes, and one of `back`.
+    def longest_round_trip_s(self, there: int, back: int, cut_through: int | None = None) -> float:
+        """Longest such round trip between any hosts of the network.
 
         Exact for fat trees; from the farthest host that the first reaches in others.
         """
-        return self.native.longest_round_trip_s(self.hosts, there, back)
+        return self.native.longest_round_trip_s(self.hosts, there, back, cut_through)
 
     def run(
         self,
@@ -281,12 +305,21 @@ class PacketNetwork:
         """
         if len(flows) and int(flows.size_bytes.max()) > MOST_PACKETS * settings.payload:
             raise EngineError(f"a flow has at most {MOST_PACKETS} packets, here of {settings.payload} B")
-        given = self._native_flows(flows)
+        given = self._native_flows(flows, settings.classes)
         found = self.native.run(given, settings, list(changes), until_s, capturing, sampling)
         ports, series = Ports(**found.pop("ports")), found.pop("series")
-        return PacketRun(**found, ports=ports, series=Series.of(series) if series else None)
+        names = [each.name for each in settings.classes] or ["all"]
+        counts = tuple(ClassCounts(name, **of) for name, of in zip(names, found.pop("class_counts"), strict=False))
+        paused_s = found.pop("class_paused_s").reshape(len(self.rate_bps), len(counts))
+        return PacketRun(
+            **found,
+            ports=ports,
+            class_counts=counts,
+            class_paused_s=paused_s,
+            series=Series.of(series) if series else None,
+        )
 
-    def _native_flows(self, flows: Flows) -> NativeFlows:
+    def _native_flows(self, flows: Flows, classes: Sequence[TrafficClass] = ()) -> NativeFlows:
         ends = np.concatenate([flows.source, flows.destination])
         if len(ends) and int(ends.max()) >= len(self.hosts):
             raise EngineError(f"there is no host {int(ends.max())}: the hosts are 0 to {len(self.hosts) - 1}")
@@ -294,6 +327,7 @@ class PacketNetwork:
             np.ascontiguousarray(self.hosts[flows.source]),
             np.ascontiguousarray(self.hosts[flows.destination]),
             np.ascontiguousarray(flows.size_bytes),
+            places_of(flows.priority, len(flows), classes),
             np.round(flows.start_s * PS_PER_S).astype(np.uint64),
             np.ascontiguousarray(flows.start_trigger),
             np.ascontiguousarray(flows.sent_trigger),

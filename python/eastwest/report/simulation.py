@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rich.table import Table
 
 from eastwest.simulation.result import SimulationResult
@@ -14,6 +16,7 @@ def simulation_table(result: SimulationResult) -> Table:
     table.add_column()
     table.add_column(justify="right")
     found, bursts = result.to_json()["fct_s"], result.burst_fct_s
+    by_class = {f"class {each['name']}": _class(each) for each in result.by_class()} if result.settings.classes else {}
     rows = {
         "flows": f"{result.given:,}",
         **{
@@ -39,6 +42,7 @@ def simulation_table(result: SimulationResult) -> Table:
         ("waits for credits" if result.settings.transport == "infiniband" else "pauses"): (
             f"{run.pauses:,}, {format_time(run.paused_s)} in all" if run.pauses else "0"
         ),
+        **by_class,
         "deepest queue": format_size(run.deepest_queue_bytes),
         "link-hops": f"{run.link_hops:,}",
         **({"captured": f"{len(run.capture):,}"} if run.capture is not None else {}),
@@ -48,3 +52,11 @@ def simulation_table(result: SimulationResult) -> Table:
     for what, value in rows.items():
         table.add_row(what, value)
     return table
+
+
+def _class(found: dict[str, Any]) -> str:
+    """What became of a traffic class, in a line."""
+    fct, counts = found["fct_s"], {"dropped": "drops", "trimmed": "trims", "marked": "marks", "pauses": "pauses"}
+    times = f"{format_time(fct['median'])}, last {format_time(fct['max'])}" if fct["max"] is not None else "none ended"
+    told = [f"{found[key]:,} {what}" for what, key in counts.items() if found[key]]
+    return ", ".join([f"{found['flows']:,} flows", f"median {times}", *told])

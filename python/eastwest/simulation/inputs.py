@@ -67,6 +67,8 @@ def read_flows(path: Path, fabric: Fabric, start_unit: str) -> Flows:
         flows.start_trigger,
         flows.sent_trigger,
         flows.received_trigger,
+        flows.triggers,
+        flows.priority,
     )
 
 

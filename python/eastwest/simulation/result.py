@@ -5,12 +5,13 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eastwest.engine.classes import places_of
 from eastwest.engine.links import port_names
 from eastwest.engine.network import Floats
 from eastwest.engine.packets import Capturing, LinkChange, PacketNetwork, PacketRun, PacketSettings
@@ -74,6 +75,17 @@ class SimulationResult:
             ],
         }
 
+    def by_class(self) -> list[dict[str, Any]]:
+        """Flows, completion times and counts of each traffic class; empty where there are none."""
+        places = places_of(self.flows.priority, len(self.flows), self.settings.classes)
+        times = self.run.end_s - self.run.start_s
+        found = []
+        for place, counts in enumerate(self.run.class_counts):
+            told = asdict(counts)
+            name, own = told.pop("name"), times[places == place]
+            found.append({"name": name, "flows": len(own), "fct_s": _marks(own[~np.isnan(own)]), **told})
+        return found
+
     def to_json(self) -> dict[str, Any]:
         """The result as JSON values; completion times are null where no flow ended."""
         run, bursts = self.run, len(self.flows) - self.given
@@ -97,6 +109,7 @@ class SimulationResult:
             "paused_s": run.paused_s,
             "deepest_queue_bytes": run.deepest_queue_bytes,
             "ports": self.worst_ports(),
+            "classes": self.by_class(),
             "captured": len(run.capture) if run.capture else 0,
             "not_captured": run.capture.missed if run.capture else 0,
             "simulated_s": run.simulated_s,

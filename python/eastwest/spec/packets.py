@@ -13,7 +13,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Strict, Tag, WithJsonSchema, model_validator
 
+from eastwest.document import nearest
 from eastwest.engine import Stated
+from eastwest.engine import classes as engine_classes
+from eastwest.engine.classes import ALPHA, CUT_THROUGH_BYTES, MOST_CLASSES
 from eastwest.engine.control_planes import DELAYS_S
 from eastwest.engine.defaults import EVEN_HEADERS, EXACT_HEADERS, UET_CONTROL
 from eastwest.engine.events import FORMS, read_event
@@ -32,6 +35,9 @@ TRANSPORTS: dict[str, Transport] = {
 BY_DROPS_OR_PAUSES: tuple[Transport, ...] = ("uet", "mrc", "rocev2", "dctcp")
 """Those that InfiniBand's credits are not for."""
 
+OF_LANES = ("name", "number", "priority", "weight")
+"""What classes have where they are virtual lanes."""
+
 KNOWN_TO: dict[tuple[str, str], tuple[Transport, ...]] = {
     ("transport", "entropies"): ("uet", "mrc"),
     ("transport", "probe_every"): ("mrc",),
@@ -43,6 +49,8 @@ KNOWN_TO: dict[tuple[str, str], tuple[Transport, ...]] = {
     ("transport", "keep"): ("uet", "mrc", "dctcp"),
     ("transport", "dcqcn"): ("rocev2",),
     ("switch", "trimming"): ("uet", "mrc"),
+    ("switch", "forwarding"): BY_DROPS_OR_PAUSES,
+    ("switch", "buffer"): BY_DROPS_OR_PAUSES,
     ("switch", "room"): BY_DROPS_OR_PAUSES,
     ("switch", "marks"): BY_DROPS_OR_PAUSES,
     ("switch", "pauses"): BY_DROPS_OR_PAUSES,
@@ -101,6 +109,7 @@ EventText = Annotated[
 ]
 Off = Annotated[Literal["off"], Tag("off")]
 OnOrOff = Annotated[Literal["on", "off"], Tag("off")]
+Alpha = Annotated[float, Strict(), Field(ge=1 / 128, le=64)]
 
 
 class TransportSettings(Entry):
@@ -179,6 +188,63 @@ class Watchdog(Entry):
     """For so long after that the port hears no pause."""
 
 
+class Buffer(Entry):
+    """The memory of each switch that all packets in it share, with dynamic thresholds (Choudhury and Hahne)."""
+
+    size: Size
+    """In all, reserves and headroom included."""
+    alpha: Alpha = ALPHA
+    """Multiple of what is free that may be held: of a lossless class of what came by a cable, else before a port."""
+    reserve: QueueSize | None = None
+    """What may be held whatever is free."""
+    headroom: QueueSize | None = None
+    """For what still comes by a cable once it is paused; as much as its speed and length need where left out."""
+    resume_below: QueueSize | None = None
+    """How far below its threshold a paused class is let go; three full packets where left out."""
+
+
+class TrafficClass(Entry):
+    """A class of traffic: what is left out is as `switch` says."""
+
+    name: Annotated[str, Field(min_length=1, max_length=40)]
+    """By which it is called."""
+    number: Annotated[int, Strict(), Field(ge=0, le=2**32)] | None = None
+    """Flows of the class have it as their priority; its place in the list, from 0, where left out."""
+    priority: Annotated[int, Strict(), Field(ge=0, le=255)] = 0
+    """Classes of a higher one are always sent first."""
+    weight: Annotated[int, Strict(), Field(ge=1, le=1000)] = 1
+    """Share among classes of one priority."""
+    lossless: Annotated[bool, Strict()] | None = None
+    """Whether it is paused and never dropped, or dropped or trimmed."""
+    room: QueueSize | None = None
+    """A fixed room before each port, of a lossy class."""
+    trimming: Literal["on", "off"] | None = None
+    """Whether packets of a lossy class without room lose their payload, or are dropped whole."""
+    pauses: Pauses | None = None
+    """Fixed thresholds of a lossless class."""
+    marks: Annotated[Annotated[Marks, Tag("set")] | Off, Discriminator(_off_or_set)] | None = None
+    """Marks of congestion, by the fill of its own queue."""
+    alpha: Alpha | None = None
+    """Its multiple of what is free of a shared buffer."""
+    reserve: QueueSize | None = None
+    """What it may hold of a shared buffer whatever is free."""
+    headroom: QueueSize | None = None
+    """Of a lossless class in a shared buffer."""
+    resume_below: QueueSize | None = None
+    """Of a lossless class in a shared buffer."""
+    answers: str | None = None
+    """Class in which acknowledgements travel, or urgent: ahead of all. Its own if it is lossless, else urgent."""
+    notifications: str | None = None
+    """The same for congestion notifications; as answers where left out."""
+
+    @model_validator(mode="after")
+    def _has_one_threshold(self) -> TrafficClass:
+        fixed = "pauses" if self.pauses else "room" if self.room is not None else None
+        if fixed and self.alpha is not None:
+            raise refuse(f"{fixed} and alpha are two thresholds of one class: leave one out", at="alpha")
+        return self
+
+
 class SwitchSettings(Entry):
     """How switches treat packets."""
 
@@ -198,6 +264,10 @@ class SwitchSettings(Entry):
     """How often switches tell each other of their queues, with least-congested."""
     flowlet_gap: Moment | None = None
     """A flow that pauses for longer begins a flowlet, which may take another port."""
+    forwarding: Literal["store-and-forward", "cut-through"] | None = None
+    """Whether a packet is stored before it is sent on, or sent on while it comes in."""
+    buffer: Buffer | None = None
+    """A memory that all packets in a switch share, in place of fixed thresholds."""
 
 
 class NicSettings(Entry):
@@ -258,6 +328,8 @@ class Packets(Entry):
     """What InfiniBand alone has."""
     nic: NicSettings = NicSettings()
     """What hosts and their NICs take."""
+    classes: Annotated[tuple[TrafficClass, ...], Field(max_length=MOST_CLASSES)] = ()
+    """Classes of traffic, each with queues of its own; one for all where left out."""
     events: tuple[EventText, ...] = ()
     """What goes wrong while the step runs, as in 'down spine-3 at 50 us for 1 ms'."""
     routes_after: RoutesAfter | None = None
@@ -280,11 +352,11 @@ def stated(asked: Packets, transport: Transport) -> Stated:
             raise refuse(f"{message}: leave it out", at=(part, key))
     values: dict[str, Any] = {
         **_hosts(asked.transport),
-        **_switches(asked.switch, transport),
+        **_switches(asked.switch, asked.classes, transport),
         **_infiniband(asked.infiniband),
         **_nic(asked.nic),
     }
-    values |= {"loss": asked.loss, "patience_s": asked.patience}
+    values |= {"classes": _classes(asked, transport), "loss": asked.loss, "patience_s": asked.patience}
     return tuple((name, value) for name, value in values.items() if value is not None)
 
 
@@ -316,19 +388,33 @@ def _nic(asked: NicSettings) -> dict[str, Any]:
     }
 
 
-def _switches(asked: SwitchSettings, transport: Transport) -> dict[str, Any]:
-    is_lossless = transport == "rocev2" if asked.pauses is None else asked.pauses != "off"
-    for key in ("room", "trimming") if is_lossless else ():
+def _is_lossless(asked: SwitchSettings, transport: Transport) -> bool:
+    """Whether switches pause senders where a class does not say otherwise."""
+    return transport == "rocev2" if asked.pauses is None else asked.pauses != "off"
+
+
+def _switches(asked: SwitchSettings, classes: tuple[TrafficClass, ...], transport: Transport) -> dict[str, Any]:
+    is_lossless = _is_lossless(asked, transport)
+    for key in ("room", "trimming") if is_lossless and not classes else ():
         if getattr(asked, key) not in (None, "off"):
             what = f"nothing goes without room where switches pause senders, and {key} says what happens then"
             raise refuse(f"{what}: leave it out, or say pauses: off", at=("switch", key))
-    if not is_lossless and asked.watchdog not in (None, "off"):
+    for key in ("room", "pauses") if asked.buffer else ():
+        if getattr(asked, key) not in (None, "off"):
+            raise refuse(
+                f"{key} is a fixed threshold, and a buffer has those that follow its fill: leave out one of them",
+                at=("switch", key),
+            )
+    any_lossless = any(is_lossless if each.lossless is None else each.lossless for each in classes)
+    if not (any_lossless if classes else is_lossless) and asked.watchdog not in (None, "off"):
         raise refuse("a watchdog breaks pauses, and there are none: leave it out", at=("switch", "watchdog"))
     values: dict[str, Any] = {
         "room": _bytes(asked.room),
         "choice": asked.adaptive,
         "telemetry_s": asked.telemetry,
         "flowlet_gap_s": asked.flowlet_gap,
+        "cut_through": CUT_THROUGH_BYTES if asked.forwarding == "cut-through" else None,
+        "buffer": None if asked.buffer is None else _buffer(asked.buffer),
     }
     if asked.trimming is not None:
         values["trim"] = UET_CONTROL if asked.trimming == "on" else 0
@@ -366,6 +452,91 @@ def _infiniband(asked: InfiniBandSettings) -> dict[str, Any]:
         case "off":
             values["fecn_threshold"] = 0
     return values
+
+
+def _buffer(asked: Buffer) -> engine_classes.SharedBuffer:
+    return engine_classes.SharedBuffer(
+        round(asked.size), asked.alpha, _bytes(asked.reserve) or 0, _bytes(asked.headroom), _bytes(asked.resume_below)
+    )
+
+
+def _classes(asked: Packets, transport: Transport) -> tuple[engine_classes.TrafficClass, ...] | None:
+    names, numbers = [each.name for each in asked.classes], _numbers(asked.classes)
+    for place, each in enumerate(asked.classes):
+        _check_class(each, _is_lossless(asked.switch, transport), asked.switch.buffer is not None, transport, place)
+        if names.index(each.name) != place:
+            raise refuse(f"two classes are called {each.name!r}", at=("classes", place, "name"))
+        if each.name == engine_classes.URGENT:
+            raise refuse(
+                "urgent is what goes ahead of all classes: call this one otherwise", at=("classes", place, "name")
+            )
+        if numbers.index(numbers[place]) != place:
+            first = names[numbers.index(numbers[place])]
+            raise refuse(f"number {numbers[place]} is that of {first!r} already", at=("classes", place, "number"))
+        for key in ("answers", "notifications"):
+            if getattr(each, key) not in (None, engine_classes.URGENT, *names):
+                known = (engine_classes.URGENT, *names)
+                message = f"there is no class {getattr(each, key)!r} for {key} to travel in"
+                raise refuse(message, known, nearest(getattr(each, key), known), ("classes", place, key))
+    return tuple(map(_class, asked.classes, numbers)) or None
+
+
+def _numbers(classes: tuple[TrafficClass, ...]) -> list[int]:
+    return [place if each.number is None else each.number for place, each in enumerate(classes)]
+
+
+def _check_class(each: TrafficClass, by_default: bool, is_shared: bool, transport: Transport, place: int) -> None:
+    """Whether a class states only what is read of it."""
+    stated_here = each.model_fields_set - set(OF_LANES)
+    if stated_here and transport not in BY_DROPS_OR_PAUSES:
+        key = min(stated_here)
+        message = f"{key} is nothing for InfiniBand, of which classes are virtual lanes with {', '.join(OF_LANES)}"
+        raise refuse(f"{message}: leave it out", at=("classes", place, key))
+    is_lossless = by_default if each.lossless is None else each.lossless
+    kind = "lossless" if is_lossless else "lossy"
+    others = ("room", "trimming") if is_lossless else ("pauses", "headroom", "resume_below")
+    for key in others:
+        if getattr(each, key) not in (None, "off"):
+            message = f"{key} is nothing for a class that is {kind}, as {each.name!r} is"
+            raise refuse(
+                f"{message}: leave it out, or say lossless: {str(not is_lossless).lower()}", at=("classes", place, key)
+            )
+    if each.trimming == "on" and transport not in KNOWN_TO["switch", "trimming"]:
+        raise refuse(
+            f"{transport} does not know packets that were trimmed: leave trimming out",
+            at=("classes", place, "trimming"),
+        )
+    for key in ("alpha", "reserve", "headroom", "resume_below"):
+        if not is_shared and getattr(each, key) is not None:
+            message = f"{key} is a share of a buffer, and switches have none: add switch: {{buffer: {{size: 64 MB}}}}"
+            raise refuse(f"{message}, or leave it out", at=("classes", place, key))
+
+
+def _class(asked: TrafficClass, number: int) -> engine_classes.TrafficClass:
+    marks: dict[str, Any] = {}
+    match asked.marks:
+        case Marks(start=start, to=to, most=most):
+            marks = {"mark_from": _bytes(start), "mark_to": max(_bytes(to) or 0, 1), "mark_most": most}
+        case "off":
+            marks = {"mark_from": 0, "mark_to": 0}
+    return engine_classes.TrafficClass(
+        asked.name,
+        number,
+        asked.priority,
+        asked.weight,
+        asked.lossless,
+        room=_bytes(asked.room),
+        trim=None if asked.trimming is None else UET_CONTROL if asked.trimming == "on" else 0,
+        pause_above=_bytes(asked.pauses.above) if asked.pauses else None,
+        pause_at=_bytes(asked.pauses.at) if asked.pauses else None,
+        alpha=asked.alpha,
+        reserve=_bytes(asked.reserve),
+        headroom=_bytes(asked.headroom),
+        resume_below=_bytes(asked.resume_below),
+        answers=asked.answers,
+        notifications=asked.notifications,
+        **marks,
+    )
 
 
 def _bytes(size: float | None) -> int | None:

@@ -31,7 +31,8 @@ class Flows:
 
     `source` and `destination` count hosts from 0. `start_s` is when a flow starts where `start_trigger` is -1, else
     that trigger starts it. `sent_trigger` is pulled when the sender knows that all has arrived, `received_trigger`
-    when all has arrived; -1 for none.
+    when all has arrived; -1 for none. `priority` numbers the traffic class of a flow, for runs that have classes; none
+    where all are 0.
     """
 
     source: npt.NDArray[np.uint32]
@@ -42,15 +43,20 @@ class Flows:
     sent_trigger: npt.NDArray[np.int64]
     received_trigger: npt.NDArray[np.int64]
     triggers: tuple[Trigger, ...] = field(default=())
+    priority: npt.NDArray[np.uint64] | None = None
 
     def __len__(self) -> int:
         return len(self.source)
 
 
 def flows(
-    source: npt.ArrayLike, destination: npt.ArrayLike, size_bytes: npt.ArrayLike, start_s: npt.ArrayLike = 0.0
+    source: npt.ArrayLike,
+    destination: npt.ArrayLike,
+    size_bytes: npt.ArrayLike,
+    start_s: npt.ArrayLike = 0.0,
+    priority: npt.ArrayLike = 0,
 ) -> Flows:
-    """Flows without triggers; sizes and starts may be one for all."""
+    """Flows without triggers; sizes, starts and priorities may be one for all."""
     from_host = np.asarray(source, dtype=np.uint32)
     count = len(from_host)
     none = np.full(count, -1, dtype=np.int64)
@@ -62,4 +68,5 @@ def flows(
         none,
         none,
         none,
+        priority=np.broadcast_to(np.asarray(priority, dtype=np.uint64), count).copy(),
     )

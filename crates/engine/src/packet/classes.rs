@@ -193,16 +193,8 @@ impl Table {
     pub fn new(classes: &Classes, graph: &Graph, ports: &[Port], switches: usize, hosts: usize) -> Result<Self> {
         check(classes, ports.len())?;
         let Classes { classes, memory, full } = classes;
-        let mut free = vec![memory.unwrap_or(u64::MAX >> 1); switches];
-        let mut take = |switch: u32, bytes: u32| -> Result<()> {
-            let (place, bytes) = (&mut free[switch as usize], u64::from(bytes));
-            let left = place.checked_sub(bytes).filter(|&left| left > 0 || bytes == 0);
-            *place = left.ok_or_else(|| {
-                let memory = memory.unwrap_or_default();
-                Error::Graph(format!("a switch's buffer of {memory} B is too small for its reserves and headroom"))
-            })?;
-            Ok(())
-        };
+        let mut taken = vec![0; switches];
+        let mut take = |switch: u32, bytes: u32| taken[switch as usize] += u64::from(bytes);
         let mut at_ports = Vec::with_capacity(ports.len());
         for (link, port) in ports.iter().enumerate() {
             let mut at = AtPort {
@@ -215,13 +207,13 @@ impl Table {
             };
             for (class, way_in) in classes.iter().zip(&mut at.ways_in) {
                 match (class.room.beyond, port.from, port.to) {
-                    (Beyond::Lose(_), End::Switch(switch), _) => take(switch, class.room.reserve)?,
+                    (Beyond::Lose(_), End::Switch(switch), _) => take(switch, class.room.reserve),
                     (Beyond::Pause { headroom: asked, .. }, _, End::Switch(switch)) => {
                         let needed = || memory.map(|_| headroom(graph.rate[link], graph.latency[link], *full));
                         way_in.headroom = asked.or_else(needed).unwrap_or(u32::MAX >> 1);
-                        take(switch, class.room.reserve)?;
+                        take(switch, class.room.reserve);
                         if memory.is_some() {
-                            take(switch, way_in.headroom)?;
+                            take(switch, way_in.headroom);
                         }
                     }
                     _ => {}
@@ -229,13 +221,14 @@ impl Table {
             }
             at_ports.push(at);
         }
+        let free = taken.iter().map(|&taken| shared(*memory, taken)).collect::<Result<_>>()?;
         let allowance = |class: &Class| Allowance::new(class.room.reserve, class.room.threshold);
         let shares: Vec<_> = classes.iter().map(|class| (class.priority, class.weight)).collect();
         Ok(Self {
             allowances: classes.iter().map(allowance).collect::<Result<_>>()?,
             order: Order::new(&shares, *full),
             ports: at_ports.into(),
-            free: free.into(),
+            free,
             ready: (0..hosts * classes.len()).map(|_| VecDeque::new()).collect(),
             paused_since: HashMap::new(),
             deaf_until: HashMap::new(),
@@ -355,6 +348,19 @@ impl Admission {
             (false, pauses) => Self::NoHeadroom(pauses),
         }
     }
+}
+
+/// Bytes of a switch's memory that its groups share, of which so many are taken up by reserves and headroom.
+fn shared(memory: Option<u64>, taken: u64) -> Result<u64> {
+    let Some(memory) = memory else { return Ok(u64::MAX >> 1) };
+    let left = memory.checked_sub(taken).filter(|&left| left > 0);
+    left.ok_or_else(|| {
+        let kilobytes = |bytes: u64| bytes.div_ceil(1000);
+        let (memory, taken) = (kilobytes(memory), kilobytes(taken));
+        Error::Graph(format!(
+            "a switch's buffer of {memory} kB is too small: reserves and headroom of its ports take {taken} kB"
+        ))
+    })
 }
 
 fn check(classes: &Classes, ports: usize) -> Result<()> {

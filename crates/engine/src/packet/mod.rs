@@ -14,6 +14,7 @@ mod choice;
 mod classes;
 mod contexts;
 mod credits;
+mod cut_through;
 mod draws;
 mod due;
 mod granting;

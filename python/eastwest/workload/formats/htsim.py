@@ -181,4 +181,5 @@ def _flows(read: _Read, unit_s: float) -> Flows:
         named("send_done_trigger"),
         named("recv_done_trigger"),
         tuple(read.triggers.values()),
+        np.array([row.get("prio", 0) for row in read.rows], dtype=np.uint64),
     )

@@ -30,20 +30,21 @@ def read_ns3_flows(path: Path) -> Flows:
     if len(rows) - 1 != declared:
         raise rows[0].refuse(f"{declared} flows are declared and {len(rows) - 1} are given")
     read = [_flow(row) for row in rows[1:]]
-    source, destination, size, start = zip(*read, strict=True) if read else ((), (), (), ())
+    source, destination, size, start, group = zip(*read, strict=True) if read else ((), (), (), (), ())
     return flows(
         np.array(source, dtype=np.uint32),
         np.array(destination, dtype=np.uint32),
         np.array(size, dtype=np.uint64),
         np.array(start, dtype=np.float64),
+        np.array(group, dtype=np.uint64),
     )
 
 
-def _flow(row: Line) -> tuple[int, int, int, float]:
+def _flow(row: Line) -> tuple[int, int, int, float, int]:
     source, destination = (
         row.count(place, what, 0, 2**32 - 1) for place, what in enumerate(("the source", "the destination"))
     )
-    row.count(2, "the priority group", 0, PRIORITY_GROUPS - 1)
+    group = row.count(2, "the priority group", 0, PRIORITY_GROUPS - 1)
     if source == destination:
         raise row.refuse(f"host {source} sends to itself")
-    return source, destination, row.count(4, "the bytes", 0, 10**15), row.decimal(5, "the start", LATEST_START_S)
+    return source, destination, row.count(4, "the bytes", 0, 10**15), row.decimal(5, "the start", LATEST_START_S), group
