@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from eastwest.engine.classes import TrafficClass
 from eastwest.engine.packets import PacketNetwork
 from eastwest.simulation import read_flows, read_topology, settings_for, simulate
 from eastwest.workload.flows import flows
@@ -83,3 +84,13 @@ def test_adaptive_routing_fills_a_permutation_that_static_routes_do_not(network)
     # the way of 489 packets over six links and back takes 12 us besides their 40 us
     assert last["shortest-queue"] < 1.3 * (489 * 4122 * BYTE_S + 12e-6)
     assert last["pinned"] > 2 * last["shortest-queue"]
+
+
+def test_lanes_share_a_port_by_weight(network):
+    """Hosts 1 and 2 send as much to host 0: once lane b, of weight 3, is through, lane a has two thirds to go."""
+    lanes = (TrafficClass("a", 0), TrafficClass("b", 1, weight=3))
+    given = flows([1, 2], [0, 0], 8_000_000, priority=[0, 1])
+    result = simulate(network, given, settings_for("infiniband", network, given, stated=(("classes", lanes),)))
+    first, last = result.fct_s
+    assert last / first == pytest.approx(1.5, rel=0.02)
+    assert sum(lane.pauses for lane in result.run.class_counts) == result.run.pauses > 0

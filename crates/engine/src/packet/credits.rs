@@ -4,8 +4,8 @@
 //! leave; they come back as it begins to leave the buffer, a flow control packet's time and the cable's later. So no
 //! healthy link ever loses a packet for want of room, and a port without credits holds up those before it.
 //!
-//! Here a packet is stored before it is sent on, and gives its room up when it begins to leave; a real switch cuts
-//! through, and gives the room up when the packet's last bit has left: both are a packet's time after its first bit came.
+//! A packet that is stored before it is sent on gives its room up when it begins to leave; one that is not, when its last
+//! bit has left: both are a packet's time after its first bit came.
 //! Flow control packets are sent as soon as there is something to tell, and the bandwidth that they take (8 bytes to
 //! 4 KiB) is not counted. Marks of congestion (FECN, annex A10) are set here, since only a port that has credits is the
 //! root of congestion. Not here: what a sender does about a mark; virtual lane 15.
@@ -262,11 +262,18 @@ impl<T: Transport> Simulation<'_, T> {
         }
     }
 
-    /// Gives a cable's sender the credits of a packet that has left a lane's buffer at its end.
-    pub(super) fn give_back(&mut self, way_in: u32, lane: usize, bytes: u16) {
+    /// Gives back the credits of a packet that begins to leave by a port. Where it was not stored first, its last bit is
+    /// still to come, and gives its room up as it leaves.
+    pub(super) fn give_back_leaving(&mut self, index: u32, way_in: u32, lane: usize, bytes: u16) {
+        let after = if self.cut_through.is_some() { self.ports[index as usize].time_of(bytes) } else { 0 };
+        self.give_back(way_in, lane, bytes, after);
+    }
+
+    /// Gives a cable's sender the credits of a packet that leaves a lane's buffer at its end, after a time.
+    pub(super) fn give_back(&mut self, way_in: u32, lane: usize, bytes: u16, after: Picoseconds) {
         let Some(credits) = &mut self.credits else { return };
         let is_alone = credits.count == 1;
-        let due = self.now + return_time(&self.ports[way_in as usize]);
+        let due = self.now + after + return_time(&self.ports[way_in as usize]);
         let lane = credits.lane(way_in, lane);
         // in order, where the link has become faster
         let time = lane.returning.back().map_or(due, |&(last, _)| last.max(due));
@@ -290,7 +297,7 @@ impl<T: Transport> Simulation<'_, T> {
     pub(super) fn lose_arriving(&mut self, way_in: u32, at: u32, place: Place) {
         if self.credits.is_some() {
             let packet = self.pool[place];
-            self.give_back(way_in, self.lane_of(&packet), packet.size);
+            self.give_back(way_in, self.lane_of(&packet), packet.size, 0);
         }
         self.lose(at, place);
     }
@@ -324,7 +331,8 @@ impl<T: Transport> Simulation<'_, T> {
         let mut take = |port: u32, lane: usize, bytes: u16| {
             taken[port as usize * credits.count + lane] += u64::from(blocks_of(bytes));
         };
-        for (link, place) in self.landing() {
+        let early = self.cut_through.iter().flat_map(|cut| cut.early());
+        for (link, place) in self.landing().chain(early) {
             let packet = &self.pool[place];
             take(link, self.lane_of(packet), packet.size);
         }

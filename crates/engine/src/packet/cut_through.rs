@@ -31,9 +31,14 @@ impl CutThrough {
         }
     }
 
-    /// Packets that are in a switch and have not come before a port yet.
+    /// Packets that are in a switch and have not come before a port yet, with their way in.
+    pub fn early(&self) -> impl Iterator<Item = (u32, Place)> {
+        self.early.iter().flat_map(|(&way_in, packets)| packets.iter().map(move |&(place, _)| (way_in, place)))
+    }
+
+    /// The same without it.
     pub fn waiting(&self) -> impl Iterator<Item = Place> {
-        self.early.values().flatten().map(|&(place, _)| place)
+        self.early().map(|(_, place)| place)
     }
 }
 

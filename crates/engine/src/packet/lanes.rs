@@ -105,7 +105,7 @@ impl<T: Transport> Simulation<'_, T> {
         let waiting = at.queues[lane].bytes;
         self.spend(index, lane, held.waiting, waiting);
         if held.way_in != NO_WAY_IN {
-            self.give_back(held.way_in, lane, size);
+            self.give_back_leaving(index, held.way_in, lane, size);
         }
         self.transmit(index, place, size);
         if self.classes.as_ref().is_some_and(|table| table.ports[index as usize].waiting != 0) {

@@ -253,7 +253,7 @@ impl<T: Transport> Simulation<'_, T> {
     /// A packet has left a switch's queue: the cable that it came by may be let go.
     fn release_by_class(&mut self, index: u32, class: usize, held: Held) {
         if self.credits.is_some() && held.way_in != NO_WAY_IN {
-            return self.give_back(held.way_in, class, held.waiting.size);
+            return self.give_back(held.way_in, class, held.waiting.size, 0);
         }
         let (Some(table), End::Switch(switch)) = (&mut self.classes, self.ports[index as usize].from) else { return };
         if table.release(switch, index, class, held) {

@@ -505,7 +505,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
             return;
         }
         let packet = self.pool[place];
-        self.give_back(index, self.lane_of(&packet), packet.size);
+        self.give_back(index, self.lane_of(&packet), packet.size, 0);
         let is_whole = Waiting::of(place, &self.pool.take(place)).is_whole;
         *(if is_whole { &mut self.totals.bit_errors } else { &mut self.totals.urgent_bit_errors }) += 1;
     }
@@ -554,7 +554,7 @@ impl<'a, T: Transport> Simulation<'a, T> {
             End::Host(_) => {
                 let packet = self.pool.take(place);
                 if self.credits.is_some() {
-                    self.give_back(index, self.lane_of(&packet), packet.size);
+                    self.give_back(index, self.lane_of(&packet), packet.size, 0);
                 }
                 self.receive(&packet);
             }

@@ -208,7 +208,7 @@ impl<T: Transport> Simulation<'_, T> {
             Buffers::Credits { .. } => None,
         };
         let Some(way_in) = self.ports[index as usize].came_by.pop_front() else { return };
-        let Some(pause) = pause else { return self.give_back(way_in, 0, bytes) };
+        let Some(pause) = pause else { return self.give_back_leaving(index, way_in, 0, bytes) };
         let ingress = &mut self.ports[way_in as usize];
         ingress.held -= u32::from(bytes);
         if ingress.is_pausing && ingress.held <= pause.at {
