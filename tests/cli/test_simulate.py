@@ -21,6 +21,7 @@ KEYS = {
     "retransmits",
     "simulated_s",
     "wall_s",
+    "cpu_s",
     "peak_rss_bytes",
 }
 

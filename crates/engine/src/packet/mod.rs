@@ -1,9 +1,11 @@
 //! Every packet: through NICs, switch queues and links, driven by the transports' own state machines.
 //!
 //! A [`Simulation`] runs flows between hosts (NIC nodes) over a graph of switches. Each direction of a cable is a port with
-//! its queues; a switch chooses a port for each packet by one of several rules ([`Choice`]). Packets are copied
-//! from queue to queue, forty bytes at a time, and there are at most two events for each of them at each hop: when a port
-//! becomes free for what waits, and when the packet arrives. Time is integer picoseconds.
+//! its queues; a switch chooses a port for each packet by one of several rules ([`Choice`]). Queues and events
+//! pass on the places of packets, and there are at most two events for each of them at each hop: when a port becomes free
+//! for what waits, and when the packet arrives. Time is integer picoseconds. Large networks are worked on region by region,
+//! so that what is at hand stays in a cache; whatever is added must therefore act on another region's hosts and ports by
+//! events, no sooner than a cable's latency later (`regions`).
 //!
 //! Not here: what a transport does ([`eastwest_transport`]); NVLink and PCIe inside a server.
 
