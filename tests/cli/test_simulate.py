@@ -219,7 +219,7 @@ def test_out_is_written_and_told_of(eastwest: Command, tmp_path: Path) -> None:
 def test_out_changes_nothing_in_a_run(eastwest: Command, tmp_path: Path) -> None:
     without = json.loads(eastwest("simulate", *NETWORK, *FLOWS, "--json").out)
     sampled = json.loads(eastwest("simulate", *NETWORK, *FLOWS, "--out", str(tmp_path), "--json").out)
-    told = {"wall_s", "peak_rss_bytes", "engine_rss_bytes"}
+    told = {"wall_s", "cpu_s", "peak_rss_bytes", "engine_rss_bytes"}
     assert {k: v for k, v in sampled.items() if k not in told} == {k: v for k, v in without.items() if k not in told}
 
 
