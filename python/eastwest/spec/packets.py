@@ -293,11 +293,11 @@ class Notifications(Entry):
     """How soon switches mark: from 1, loose, to 15, aggressive."""
     marking_rate: Annotated[int, Strict(), Field(ge=0, le=65_535)] = 10
     """Packets between two marks, on average."""
-    packet_size: PacketSize = 512.0
+    packet_size: Annotated[PacketSize, Field(json_schema_extra={"default": "512 B"})] = 512.0
     """Smaller packets are not marked."""
     ccti_increase: Annotated[int, Strict(), Field(ge=1, le=127)] = 1
     """By how much a notification raises a sender's index into the congestion control table."""
-    ccti_timer: Annotated[Time, Field(gt=0, le=1)] = 150 * 1.024e-6
+    ccti_timer: Annotated[Time, Field(gt=0, le=1, json_schema_extra={"default": "153.6 us"})] = 150 * 1.024e-6
     """Time after which the index falls by one."""
     ccti_min: Annotated[int, Strict(), Field(ge=0, le=127)] = 0
     """Least index."""
