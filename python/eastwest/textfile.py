@@ -74,7 +74,7 @@ def lines(path: Path, comment: str = "#") -> Iterator[Line]:
     if path.stat().st_size > LARGEST_BYTES:
         raise InputError(f"{path}: the file is larger than {LARGEST_BYTES >> 30} GiB")
     try:
-        with path.open(encoding="utf-8") as stream:
+        with path.open(encoding="utf-8-sig") as stream:
             for number, text in enumerate(stream, start=1):
                 words = text.split(comment, 1)[0].split()
                 if words:

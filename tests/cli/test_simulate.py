@@ -141,6 +141,13 @@ def test_a_mistake_in_settings_is_told_with_its_line(eastwest: Command, tmp_path
     assert "wrong.yaml:2:3: unknown entry 'rom' in switch; did you mean 'room'?" in said.err
 
 
+def test_an_event_in_settings_that_names_no_node_is_told_with_its_line(eastwest: Command, tmp_path: Path) -> None:
+    (tmp_path / "wrong.yaml").write_text("events:\n  - down spine-0 at 5 us\n  - down spine-999 at 5 us\n")
+    said = eastwest("simulate", *NETWORK, *FLOWS, "--settings", "wrong.yaml")
+    assert (said.code, said.out) == (2, "")
+    assert "wrong.yaml:3:5: 'down spine-999 at 5 us': there is no node 'spine-999'" in said.err
+
+
 def test_what_is_wrong_is_told_with_exit_code_2(eastwest: Command, tmp_path: Path) -> None:
     (tmp_path / "bad.cm").write_text("Nodes 128\nConnections 1\n1->500 start 0 size 10\n")
     for arguments, says in (

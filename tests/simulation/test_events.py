@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eastwest.engine import EngineError
 from eastwest.engine.packets import PacketNetwork, Transport
 from eastwest.errors import InputError
 from eastwest.fabric import Fabric
@@ -47,6 +48,22 @@ def test_an_event_touches_both_directions_and_is_undone(fabric: Fabric) -> None:
 def test_a_slow_link_gets_its_rate_back(fabric: Fabric) -> None:
     made = changes(["slow host-3 leaf-0 to 100 Gb/s at 0 s for 20 us"], fabric, None)
     assert [change.rate for change in made] == [12.5e9, 12.5e9, 50e9, 50e9]
+
+
+def test_a_link_slowed_to_the_least_takes_as_long_as_its_rate_says(fabric: Fabric) -> None:
+    network = PacketNetwork(fabric)
+    given = flows([3], [0], 4096)
+    settings = settings_for("rocev2", network, given)
+    wrong = changes(["slow host-3 leaf-0 to 1 Mb/s at 0 s"], fabric, None)
+    took_s = float(simulate(network, given, settings, changes=wrong).run.received_s[0])
+    assert took_s == pytest.approx((4096 + 82) * 8 / 1e6, rel=1e-3)  # elsewhere it takes microseconds
+
+
+def test_a_cable_slower_than_packets_are_simulated_at_is_refused(fabric: Fabric) -> None:
+    rates = fabric.links["rate_bps"].to_numpy().astype(np.float64)
+    rates[6] = 500_000.0
+    with pytest.raises(EngineError, match="host-3 > leaf-0 runs at 500 kb/s: packets are simulated on cables"):
+        PacketNetwork(fabric, rates)
 
 
 def test_what_overlaps_lasts_until_the_last_has_ended(fabric: Fabric) -> None:
@@ -226,7 +243,9 @@ def test_an_event_that_ends_leaves_the_errors_that_were_there(tmp_path: Path) ->
         ("slow leaf-0 spine-0 at 1 us", "slow NODE NODE to RATE"),
         ("slow leaf-0 spine-0 to 5 parsecs at 1 us", "parsecs"),
         ("slow leaf-0 spine-0 to 900 Gb/s at 0 s", "the link runs at 400 Gb/s: name a lower rate"),
+        ("slow leaf-0 spine-0 to 999 kb/s at 0 s", "packets are simulated at 1 Mb/s and more: name a higher rate"),
         ("errors leaf-0 spine-0 of 7 at 1 us", "is no share of packets"),
+        ("errors leaf-0 spine-0 of 1e-10 at 1 us", "is no share of packets, such as 0.001, in steps of 1e-09"),
         ("errors leaf-0 of 0.1 at 1 us", "name both ends"),
     ],
 )

@@ -158,6 +158,44 @@ def test_broken_flows_are_refused_with_their_line(
     assert says in str(refusal.value)
 
 
+ROUND = """Nodes 8
+Connections 3
+Triggers 2
+2->3 start 0 size 10 send_done_trigger 1
+0->1 trigger 1 size 10 send_done_trigger 2
+1->2 trigger 2 size 10 send_done_trigger 1
+trigger id 1 oneshot
+trigger id 2 oneshot
+"""
+
+
+def test_flows_that_start_each_other_in_turn_need_one_that_starts_by_itself(tmp_path: Path) -> None:
+    fabric = read_topology(written(tmp_path, TWO_TIERS))
+    assert len(read_flows(written(tmp_path, ROUND, "given.cm"), fabric, "ps")) == 3
+    aside = written(tmp_path, ROUND.replace("0 size 10 send_done_trigger 1", "0 size 10", 1), "given.cm")
+    with pytest.raises(InputError, match=r"given\.cm:5: the flow never starts: trigger 1 waits for flows that wait"):
+        read_flows(aside, fabric, "ps")
+
+
+def test_a_flow_that_waits_for_itself_is_refused(tmp_path: Path) -> None:
+    fabric = read_topology(written(tmp_path, TWO_TIERS))
+    text = "Nodes 8\nConnections 1\n0->1 trigger 1 size 5 send_done_trigger 1\ntrigger id 1 multishot\n"
+    with pytest.raises(InputError, match=r"given\.cm:3: the flow never starts"):
+        read_flows(written(tmp_path, text, "given.cm"), fabric, "ps")
+
+
+def test_a_barrier_that_waits_for_a_flow_behind_it_is_refused(tmp_path: Path) -> None:
+    fabric = read_topology(written(tmp_path, TWO_TIERS))
+    text = ROUND.replace("trigger id 1 oneshot", "trigger id 1 barrier count 2")
+    with pytest.raises(InputError, match=r"given\.cm:5: the flow never starts"):
+        read_flows(written(tmp_path, text, "given.cm"), fabric, "ps")
+
+
+def test_a_mark_of_the_byte_order_is_passed_over(tmp_path: Path) -> None:
+    fabric = read_topology(written(tmp_path, "\ufeff" + TWO_TIERS))
+    assert len(read_flows(written(tmp_path, "\ufeff" + FLOWS, "given.cm"), fabric, "ps")) == 2
+
+
 def test_flows_for_more_hosts_than_there_are_are_refused(tmp_path: Path) -> None:
     fabric = read_topology(written(tmp_path, TWO_TIERS))
     with pytest.raises(InputError, match="for 16 hosts and the network has 8"):
@@ -189,6 +227,7 @@ def test_an_ns3_topology_keeps_the_numbers_of_its_nodes(tmp_path: Path) -> None:
         (NS3.replace("0.001ms", "20s"), 3, "a delay is at most 1s, not '20s'"),
         (NS3.replace("100Gbps", "10000000Gbps"), 3, "a rate is at most 1e+06Gbps"),
         (NS3.replace("0.001ms 0", "0.001ms 1.5"), 3, "the error rate is a number from 0 to 1, not '1.5'"),
+        (NS3.replace("0.001ms 0", "0.001ms 1e-12"), 3, "an error rate is 0, or 1e-09 and more, not '1e-12'"),
     ],
 )
 def test_a_broken_ns3_topology_is_refused_with_its_line(tmp_path: Path, text: str, line: int, says: str) -> None:

@@ -163,7 +163,8 @@ def test_every_name_is_one_of_the_engine_s_settings():
     known = {field.name for field in dataclasses.fields(PacketSettings)}
     asked = {"transport": {"probe_every": "1 us", "entropies": 8}, "switch": {"room": "1 MB", "trimming": "on"}}
     assert set(settings("mrc", **asked)) <= known
-    assert set(settings("rocev2", transport={"dcqcn": "paper", "repeat": "selective"})) <= known
+    marked = {"marks": {"from": "100 kB", "to": "400 kB"}}
+    assert set(settings("rocev2", transport={"dcqcn": "paper", "repeat": "selective"}, switch=marked)) <= known
 
 
 @pytest.mark.parametrize(
@@ -177,6 +178,8 @@ def test_every_name_is_one_of_the_engine_s_settings():
         ("transport: {payload: 4096}", "settings.yaml:1:22: 4096 has no unit"),
         ("transport: {payload: 4 GiB}", "payload of transport must be at most 16384, not '4 GiB'"),
         ("transport: {dcqcn: vendor}", "'vendor' does not fit dcqcn of transport"),
+        ("transport:\n  dcqcn: paper", "settings.yaml:2:10: DCQCN slows down by marks, and there are none: add switch"),
+        ("transport: {dcqcn: nvidia}\nswitch: {marks: off}", "DCQCN slows down by marks, and there are none"),
         ("transport: {entropies: 64}", "settings.yaml:1:24: entropies is a setting of uet and mrc"),
         (
             "transport: {congestion_control: rccc}",
@@ -233,6 +236,7 @@ def test_every_name_is_one_of_the_engine_s_settings():
             "a watchdog breaks pauses, and there are none",
         ),
         ("switch: {forwarding: cut}", "'cut' does not fit forwarding of switch"),
+        ("loss: 1.0e-12", "bit errors are counted in steps of 1e-09: 1e-12 would be 0"),
         ("loss: 1", "loss must be below 1.0, not 1"),
         ("patience: 2 h", "patience must be at most 3600, not '2 h'"),
         ("events: [down spine-0 at noon]", "settings.yaml:1:10: 'down spine-0 at noon': "),
@@ -305,9 +309,9 @@ def test_a_study_s_fabric_tells_misuse_where_it_stands(mistakes):
 def test_a_fabric_like_another_with_another_transport_is_told_at_the_line_of_the_setting(mistakes):
     sprayed = {"like": "one", "technology": "ultra-ethernet", "switch": "tomahawk5-64x800g"}
     (message,) = mistakes(
-        {("fabrics", "one", "packets"): {"transport": {"dcqcn": "paper"}}, ("fabrics", "other"): sprayed}
+        {("fabrics", "one", "packets"): {"transport": {"headers": "even"}}, ("fabrics", "other"): sprayed}
     )
-    assert "dcqcn is a setting of rocev2, and the transport is uet" in message
+    assert "headers is a setting of rocev2, and the transport is uet" in message
 
 
 def test_settings_are_swept_as_any_other_value(changed):

@@ -101,6 +101,19 @@ fn flows_of_a_lost_nic_are_given_up_and_others_go_on() {
 }
 
 #[test]
+fn a_link_too_slow_to_count_is_refused() {
+    let graph = star(2);
+    let forwarding = Forwarding::new(&graph);
+    let open = |changes: &[Change]| {
+        let scene = Scene { graph: &graph, forwarding: &forwarding, flows: &[], triggers: &[], changes };
+        Simulation::new(scene, &roce(Repeat::GoBackN), lossless()).map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(open(&[change(0, 0, Becomes::Rate(125_000.0))]), Ok(()));
+    let refusal = open(&[change(0, 0, Becomes::Rate(124_999.0))]).unwrap_err();
+    assert_eq!(refusal, "a link of 124999 B/s is slower than the 125000 B/s of packets");
+}
+
+#[test]
 fn a_late_host_keeps_a_barrier_waiting() {
     // Three hosts send to the fourth; once all have arrived, it sends to the first.
     let graph = star(4);

@@ -133,6 +133,7 @@ def run(
     failed = simulation.read_failures(flows, net)
     apart = {change.link for change in failed}
     events = (*asked.events, *(event or ()))
+    simulation.check_events(asked, net, rates)
     wrong = simulation.changes(events, net, routes_after_s, rates, seed)
     wrong = [*failed, *(change for change in wrong if change.link not in apart)]
     for doubt in simulation.doubts(flows, given, net, start_unit):

@@ -10,8 +10,10 @@ import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from eastwest.engine.packets import SLOWEST_BPS
 from eastwest.errors import InputError
-from eastwest.units import UnitError, parse_rate, parse_size, parse_time
+from eastwest.fabric.bare import LEAST_LOSS
+from eastwest.units import UnitError, format_rate, parse_rate, parse_size, parse_time
 
 What = Literal["down", "slow", "errors", "flap", "random-flaps", "reboot", "lose", "straggler", "burst"]
 
@@ -123,7 +125,7 @@ def _read(text: str, what: What, words: list[str], said: dict[str, str]) -> Even
         times.get("for", times.get("mttr", math.inf)),
         times.get("every", times.get("mtbf", math.inf)),
         times.get("until", math.inf),
-        rate=parse_rate(said["to"]) / 8 if what == "slow" else 0.0,
+        rate=_rate(text, said["to"]) if what == "slow" else 0.0,
         loss=_share(text, said["of"]) if what == "errors" else 0.0,
         late_s=times.get("by", 0.0),
         flows=flows,
@@ -140,13 +142,21 @@ def _read(text: str, what: What, words: list[str], said: dict[str, str]) -> Even
 _TIMES = ("at", "for", "every", "until", "mtbf", "mttr", "by")
 
 
+def _rate(event: str, text: str) -> float:
+    rate_bps = parse_rate(text)
+    if rate_bps < SLOWEST_BPS:
+        least = f"packets are simulated at {format_rate(SLOWEST_BPS)} and more"
+        raise InputError(f"{event!r}: {least}: name a higher rate, or take the link down")
+    return rate_bps / 8
+
+
 def _share(event: str, text: str) -> float:
     try:
         share = float(text)
     except ValueError:
         share = -1.0
-    if not 0.0 < share < 1.0:
-        raise InputError(f"{event!r}: {text!r} is no share of packets, such as 0.001")
+    if not LEAST_LOSS <= share <= 1.0 - LEAST_LOSS:
+        raise InputError(f"{event!r}: {text!r} is no share of packets, such as 0.001, in steps of {LEAST_LOSS:g}")
     return share
 
 

@@ -12,10 +12,12 @@ import numpy.typing as npt
 from eastwest.engine import _native
 from eastwest.engine._native import EngineError
 from eastwest.engine.classes import ClassCounts, NativeClass, SharedBuffer, TrafficClass, native_classes, places_of
+from eastwest.engine.links import port_names
 from eastwest.engine.network import Floats
 from eastwest.engine.program import BITS
 from eastwest.engine.series import Ports, Sampling, Series
 from eastwest.fabric import Fabric, Routes
+from eastwest.units import format_rate
 from eastwest.workload.flows import Flows
 
 Transport = Literal["uet", "mrc", "rocev2", "infiniband", "dctcp"]
@@ -33,6 +35,9 @@ Adaptive = Literal["shortest-queue", "shorter-of-two", "least-congested"]
 PS_PER_S = 1e12
 MOST_PACKETS = 2**32 - 1
 """Of one flow: what sequence numbers count."""
+SLOWEST_BPS, FASTEST_BPS = 1e6, 20e12
+"""Rates of a cable: the engine counts the time of a byte in 256ths of a picosecond and in 32 bits, which end at half of
+the one, and round the other by up to half a per cent."""
 PULLS = {"oneshot": 0, "multishot": -1}
 
 
@@ -241,8 +246,9 @@ class PacketNetwork:
         Packets take these `routes`, or else the shortest paths.
 
         Raises:
-            EngineError: the tables contradict each other; the routes loop, have holes, or weigh the links of a switch
-                for a destination differently, which packets do not.
+            EngineError: the tables contradict each other, or a cable is slower than `SLOWEST_BPS` or faster than
+                `FASTEST_BPS`; the routes loop, have holes, or weigh the links of a switch for a destination
+                differently, which packets do not.
         """
         if routes is not None and not routes.is_even:
             raise EngineError("the links of a switch for one destination have different weights, which packets ignore")
@@ -251,6 +257,14 @@ class PacketNetwork:
         self.fabric = fabric
         self.hosts: npt.NDArray[np.uint32] = np.flatnonzero((nodes["kind"] == "nic").to_numpy()).astype(np.uint32)
         self.rate_bps: Floats = links["rate_bps"].to_numpy().astype(np.float64) if rate_bps is None else rate_bps
+        cabled = links["cable"].to_numpy() >= 0
+        beyond = np.flatnonzero(cabled & ((self.rate_bps < SLOWEST_BPS) | (self.rate_bps > FASTEST_BPS)))
+        if len(beyond):
+            which, rate = port_names(fabric)[beyond[0]], format_rate(float(self.rate_bps[beyond[0]]))
+            raise EngineError(
+                f"{which} runs at {rate}: packets are simulated on cables of {format_rate(SLOWEST_BPS)} to "
+                f"{format_rate(FASTEST_BPS)}"
+            )
         self.native = _native.PacketNetwork(
             kind,
             links["src"].to_numpy().astype(np.uint32),

@@ -17,6 +17,9 @@ from eastwest.fabric.tables import CABLES, CAGES, LINKS, NODES, PORTS, Fabric, b
 
 Numbers = NDArray[np.int64]
 
+LEAST_LOSS = 1e-9
+"""Share of packets, and step, in which bit errors are counted."""
+
 _PLACES = [column for column in NODES if column not in ("node", "name", "kind", "tier", "device", "index")]
 """Columns that say where a node stands: bare ones stand nowhere."""
 

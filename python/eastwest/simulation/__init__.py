@@ -4,7 +4,7 @@ from eastwest.engine.defaults import settings_for
 from eastwest.engine.faults import changes
 from eastwest.simulation.bursts import with_bursts
 from eastwest.simulation.capture import capturing, write_pcap
-from eastwest.simulation.inputs import doubts, read_failures, read_flows, read_topology, study_network
+from eastwest.simulation.inputs import check_events, doubts, read_failures, read_flows, read_topology, study_network
 from eastwest.simulation.pcie import limited_rates
 from eastwest.simulation.result import SimulationResult, simulate
 from eastwest.spec import FileSettings, read_settings
@@ -14,6 +14,7 @@ __all__ = [
     "SimulationResult",
     "capturing",
     "changes",
+    "check_events",
     "doubts",
     "limited_rates",
     "read_failures",

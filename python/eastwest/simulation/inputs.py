@@ -6,10 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
+from eastwest.engine.faults import changes
+from eastwest.engine.network import Floats
 from eastwest.engine.packets import LinkChange
 from eastwest.errors import InputError
 from eastwest.fabric import Fabric, Routes
 from eastwest.fabric.formats import read_htsim_failures, read_htsim_topology, read_ns3_topology
+from eastwest.spec import FileSettings
 from eastwest.textfile import lines
 from eastwest.workload.flows import Flows
 from eastwest.workload.formats import read_htsim_flows, read_ns3_flows
@@ -81,6 +84,19 @@ def read_failures(path: Path, fabric: Fabric) -> list[LinkChange]:
     if _begins_with_a_number(path):
         return []
     return [LinkChange(0.0, link, "down", routes_after_s=0.0) for link in read_htsim_failures(path, fabric)]
+
+
+def check_events(asked: FileSettings, fabric: Fabric, rate_bps: Floats | None = None) -> None:
+    """Whether what goes wrong by a file of settings names what is there; `rate_bps` are rates other than the fabric's.
+
+    Raises:
+        InputError: it does not; names the line.
+    """
+    for number, event in enumerate(asked.events):
+        try:
+            changes([event], fabric, None, rate_bps)
+        except InputError as error:
+            raise asked.error_at(("events", number), str(error)) from None
 
 
 def doubts(path: Path, flows: Flows, fabric: Fabric, start_unit: str) -> list[str]:

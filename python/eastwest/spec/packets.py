@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Strict, Tag, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Strict, Tag, WithJsonSchema, model_validator
 
 from eastwest.document import nearest
 from eastwest.engine import Stated
@@ -22,6 +22,7 @@ from eastwest.engine.defaults import EVEN_HEADERS, EXACT_HEADERS, UET_CONTROL
 from eastwest.engine.events import FORMS, read_event
 from eastwest.engine.packets import Adaptive, CongestionControl, Dcqcn, Delivery, Repeat, Transport
 from eastwest.errors import InputError
+from eastwest.fabric.bare import LEAST_LOSS
 from eastwest.spec.values import Entry, Rate, Size, Time, TimeOrZero, refuse
 
 TRANSPORTS: dict[str, Transport] = {
@@ -91,6 +92,12 @@ def _event(written: Any) -> Any:
         raise refuse(str(error)) from None
 
 
+def _counted(share: float) -> float:
+    if 0.0 < share < LEAST_LOSS or share > 1.0 - LEAST_LOSS:
+        raise refuse(f"bit errors are counted in steps of {LEAST_LOSS:g}: {share:g} would be {round(share)}")
+    return share
+
+
 PowerOfTwo = Annotated[
     int, BeforeValidator(_power_of_two), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 2**15})
 ]
@@ -103,7 +110,7 @@ RoutesAfter = Annotated[
     BeforeValidator(_control_plane),
     WithJsonSchema({"type": "string", "examples": ["2 ms", *DELAYS_S]}),
 ]
-Share = Annotated[float, Strict(), Field(ge=0.0, lt=1.0)]
+Share = Annotated[float, Strict(), Field(ge=0.0, lt=1.0), AfterValidator(_counted)]
 EventText = Annotated[
     str, BeforeValidator(_event), WithJsonSchema({"type": "string", "examples": ["down spine-3 at 50 us for 1 ms"]})
 ]
@@ -350,6 +357,10 @@ def stated(asked: Packets, transport: Transport) -> Stated:
         if getattr(getattr(asked, part), key) is not None and transport not in known:
             message = f"{key} is a setting of {' and '.join(known)}, and the transport is {transport}"
             raise refuse(f"{message}: leave it out", at=(part, key))
+    marks = (asked.switch.marks, *(each.marks for each in asked.classes))
+    if asked.transport.dcqcn not in (None, "off") and not any(isinstance(each, Marks) for each in marks):
+        message = "DCQCN slows down by marks, and there are none: add switch: {marks: {from: 100 kB, to: 400 kB}}"
+        raise refuse(f"{message}, or leave it out", at=("transport", "dcqcn"))
     values: dict[str, Any] = {
         **_hosts(asked.transport),
         **_switches(asked.switch, asked.classes, transport),

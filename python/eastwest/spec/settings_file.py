@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
-from eastwest.document import MistakesError, name_of, read
+from eastwest.document import Document, MistakesError, Place, name_of, read
 from eastwest.engine import Stated
 from eastwest.engine.packets import Transport
+from eastwest.errors import InputError
 from eastwest.spec.complaints import complaints
 from eastwest.spec.packets import Packets, stated
 from eastwest.spec.study import Source
@@ -24,6 +25,11 @@ class FileSettings:
     events: tuple[str, ...] = ()
     routes_after_s: float | None = None
     pcie_bps: float | None = None
+    document: Document | None = field(default=None, repr=False, compare=False)
+
+    def error_at(self, place: Place, message: str) -> InputError:
+        """The error to raise where a later step finds a value wrong."""
+        return InputError(message) if self.document is None else MistakesError([self.document.mistake(place, message)])
 
 
 def read_settings(path: Path, transport: Transport) -> FileSettings:
@@ -39,7 +45,7 @@ def read_settings(path: Path, transport: Transport) -> FileSettings:
         raise MistakesError([document.mistake((), message)])
     try:
         asked = Packets.model_validate(data)
-        return FileSettings(stated(asked, transport), asked.events, asked.routes_after, asked.nic.pcie)
+        return FileSettings(stated(asked, transport), asked.events, asked.routes_after, asked.nic.pcie, document)
     except ValidationError as error:
         raise MistakesError(complaints(error, Source(document), Packets, "the settings")) from None
     except PydanticCustomError as error:

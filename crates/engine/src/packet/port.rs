@@ -10,6 +10,9 @@ use crate::Picoseconds;
 /// Fractions of a picosecond in which the time of a byte is counted.
 const FINE: u32 = 8;
 
+/// Bytes a second of the slowest port: 1 Mb/s. The time of a byte of half of that is more than is counted.
+pub(super) const SLOWEST: f64 = 125_000.0;
+
 /// A packet that waits, with what its turn needs to know of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use eastwest_transport::{Flags, Kind, Random, Sender};
 
 use super::capture::Capture;
-use super::changes::Change;
+use super::changes::{Becomes, Change};
 use super::choice::Choice;
 use super::classes::Table;
 use super::contexts::Contexts;
@@ -18,7 +18,7 @@ use super::granting::Granter;
 use super::live::News;
 use super::outcome::{FlowOutcome, PacketOutcome, Totals};
 use super::pool::{Place, Pool};
-use super::port::{End, Port, Waiting};
+use super::port::{End, Port, SLOWEST, Waiting};
 use super::ports::Pauses;
 use super::regions::{Onward, PORTS, Wheels};
 use super::series::Recorder;
@@ -242,8 +242,8 @@ impl<'a, T: Transport> Simulation<'a, T> {
     /// Places flows on a network.
     ///
     /// # Errors
-    /// [`Error::Graph`] where a flow's end is no NIC or has no switch, where NICs have different numbers of ports, or a
-    /// change names no link; [`Error::Unreachable`] where no path joins a flow's ends on any plane.
+    /// [`Error::Graph`] where a flow's end is no NIC or has no switch, where NICs have different numbers of ports, a
+    /// change names no link, or a link is slower than 1 Mb/s; [`Error::Unreachable`] where no path joins a flow's ends on any plane.
     pub fn new(scene: Scene<'a>, transport: &'a T, settings: NetworkSettings) -> Result<Self> {
         Self::with_hosts(scene, &[], transport, settings)
     }
@@ -277,6 +277,13 @@ impl<'a, T: Transport> Simulation<'a, T> {
         let count = hosts.len();
         if let Some(change) = changes.iter().find(|change| change.link as usize >= graph.links()) {
             return Err(Error::Graph(format!("a change names link {}, which there is not", change.link)));
+        }
+        let changed = changes.iter().filter_map(|change| match change.becomes {
+            Becomes::Rate(rate) => Some(rate),
+            _ => None,
+        });
+        if let Some(rate) = graph.rate.iter().copied().chain(changed).find(|&rate| rate < SLOWEST) {
+            return Err(Error::Graph(format!("a link of {rate} B/s is slower than the {SLOWEST} B/s of packets")));
         }
         let switch_seeds: Vec<u64> = (0..forwarding.switches() as u64)
             .map(|switch| Random::new(settings.seed ^ (switch << 20)).bits())

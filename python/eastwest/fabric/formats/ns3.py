@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from eastwest.errors import InputError
-from eastwest.fabric.bare import Cabling, bare
+from eastwest.fabric.bare import LEAST_LOSS, Cabling, bare
 from eastwest.fabric.tables import Fabric
 from eastwest.textfile import Line, lines
 
@@ -78,8 +78,10 @@ def _cabling(row: Line, number: list[int], hosts: int) -> Cabling:
     if delay_s > MOST_DELAY_S:
         raise row.refuse(f"a delay is at most {MOST_DELAY_S:g}s, not {row.words[3]!r}")
     loss = row.decimal(4, "the error rate", 1.0)
-    if loss == 1.0:
+    if loss > 1.0 - LEAST_LOSS:
         raise row.refuse("an error rate of 1 lets no packet through: leave the link out")
+    if 0.0 < loss < LEAST_LOSS:
+        raise row.refuse(f"an error rate is 0, or {LEAST_LOSS:g} and more, not {row.words[4]!r}")
     low, high = sorted(ends)
     if high < hosts:
         raise row.refuse("a link joins two hosts; hosts are joined by switches")

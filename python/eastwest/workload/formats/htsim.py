@@ -163,6 +163,28 @@ def _check_pulls(read: _Read) -> None:
         if read.triggers[number].pulls > pulled[number]:
             wanted = f"the barrier waits for {read.triggers[number].pulls} flows and {pulled[number]} pull it"
             raise read.trigger_at[number].refuse(wanted)
+    _check_order(read)
+
+
+def _check_order(read: _Read) -> None:
+    """Refuses flows that wait, in the end, for themselves: others start by themselves, or are started by these."""
+    waiting: dict[int, list[int]] = {}  # flows of each trigger that nothing starts yet
+    started = []
+    for flow, values in enumerate(read.rows):
+        if "trigger" in values:
+            waiting.setdefault(values["trigger"], []).append(flow)
+        else:
+            started.append(flow)
+    pulls: Counter[int] = Counter()
+    while started:
+        values = read.rows[started.pop()]
+        for number in (values[end] for end in ("send_done_trigger", "recv_done_trigger") if end in values):
+            pulls[number] += 1
+            if pulls[number] == read.triggers[number].pulls:
+                started += waiting.pop(number, ())
+    for number, flows in waiting.items():
+        why = f"trigger {number} waits for flows that wait, one after the other, for this one or for each other"
+        raise read.at[flows[0]].refuse(f"the flow never starts: {why}")
 
 
 def _flows(read: _Read, unit_s: float) -> Flows:
