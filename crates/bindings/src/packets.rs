@@ -333,7 +333,7 @@ impl SettingsIn {
     fn credits(&self) -> Buffers {
         Buffers::Credits {
             buffer: match self.vl_buffer {
-                0 => LaneBuffer::RoundTrip { packet: self.full() },
+                0 => LaneBuffer::Ample { packet: self.full() },
                 bytes => LaneBuffer::Bytes(bytes),
             },
             fecn: (self.fecn_threshold > 0).then_some(Fecn {

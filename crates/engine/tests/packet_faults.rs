@@ -228,7 +228,7 @@ proptest! {
         holds(&changes, &mrc(8 * US, true), with(lossy(40 * FULL, false)));
         holds(&changes, &roce(Repeat::GoBackN), with(lossless()));
         holds(&changes, &roce(Repeat::Selective), with(lossy(40 * FULL, false)));
-        let credits = Buffers::Credits { buffer: LaneBuffer::RoundTrip { packet: 4122 }, fecn: None };
+        let credits = Buffers::Credits { buffer: LaneBuffer::Ample { packet: 4122 }, fecn: None };
         holds(&changes, &roce(Repeat::GoBackN), with(NetworkSettings { buffers: credits, ..lossless() }));
     }
 }

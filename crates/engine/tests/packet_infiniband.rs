@@ -33,9 +33,9 @@ fn credits(buffer: LaneBuffer) -> NetworkSettings {
     NetworkSettings { buffers: Buffers::Credits { buffer, fecn: None }, ..lossless() }
 }
 
-/// Buffers that keep cables busy.
+/// Buffers of the size that they have unless told otherwise.
 fn ample() -> NetworkSettings {
-    credits(LaneBuffer::RoundTrip { packet: WHOLE as u16 })
+    credits(LaneBuffer::Ample { packet: WHOLE as u16 })
 }
 
 /// Time of a lone message of full packets over so many links of 1 us and back.
@@ -89,6 +89,38 @@ fn half_the_buffer_halves_the_rate_of_a_long_cable() {
     let (whole, half) = (time(needed), time(needed / 2));
     assert!((whole / (20_000 * WHOLE * BYTE) as f64 - 1.0).abs() < 0.001, "{whole}");
     assert!((half / whole - 2.0).abs() < 0.05, "{half} against {whole}");
+}
+
+#[test]
+fn a_buffer_of_no_given_size_has_the_credits_that_a_port_can_tell_or_two_round_trips() {
+    let backlog = |latency: u64| {
+        let mut slow = star(2);
+        slow.latency.iter_mut().for_each(|each| *each = latency);
+        let last = (0..slow.links()).find(|&link| slow.dst[link] == 1).unwrap();
+        slow.rate[last] /= 1000.0; // what comes before it fills the buffer while the first packet leaves
+        let outcome = run(&slow, &[flow(0, 1, 700 * 4096, 0)], &infiniband(Repeat::GoBackN), ample());
+        assert_eq!((outcome.totals.drops, outcome.totals.retransmits), (0, 0));
+        outcome.ports.iter().map(|port| u64::from(port.deepest)).max().unwrap()
+    };
+    assert_eq!(backlog(US / 10), 2048 / 65 * WHOLE, "a cable of 20 m: 65 credits a packet");
+    // 2 km: the way there and back, a packet and 8 bytes take the time of 243.6 packets
+    assert_eq!((20 * US + (WHOLE + 8) * BYTE).div_ceil(WHOLE * BYTE), 244);
+    assert_eq!(backlog(10 * US), 2 * 244 * WHOLE);
+}
+
+#[test]
+fn an_all_to_all_over_one_switch_leaves_ports_no_time_without_credits() {
+    // each host sends to all others at once, so that packets of one cable wait for several ports
+    let mut near = star(16);
+    near.latency.iter_mut().for_each(|each| *each = US / 2);
+    let flows: Vec<_> = (1..16).flat_map(|shift| shifted(16, shift, 100 * 4096)).collect();
+    let last = |buffer| {
+        let outcome = run(&near, &flows, &infiniband(Repeat::GoBackN), credits(buffer));
+        *times(&outcome).iter().max().unwrap() as f64 / (1500 * WHOLE * BYTE) as f64
+    };
+    let (least, ample) = (last(LaneBuffer::Bytes(14 * TAKEN)), last(LaneBuffer::Ample { packet: WHOLE as u16 }));
+    assert!(ample < 1.03, "{ample}");
+    assert!(least > 1.05, "what only keeps a cable busy, {least}");
 }
 
 #[test]
@@ -155,7 +187,7 @@ fn tree_of_congestion(cc: bool) -> (Graph, Vec<Flow>, InfiniBandSettings, Networ
         least: 0,
     };
     let fecn = Fecn { threshold: 15, between: 10, least: 512 };
-    let buffer = LaneBuffer::RoundTrip { packet: WHOLE as u16 };
+    let buffer = LaneBuffer::Ample { packet: WHOLE as u16 };
     let settings = NetworkSettings { buffers: Buffers::Credits { buffer, fecn: cc.then_some(fecn) }, ..lossless() };
     let transport = InfiniBandSettings { throttle: cc.then_some(throttle), ..infiniband(Repeat::GoBackN) };
     (leaf_spine(2, 8, 1), flows, transport, settings)

@@ -70,10 +70,10 @@ class PacketSettings:
 
     InfiniBand: as RoCEv2, and a timer that runs out `retries` times in a row after the first ends the flow, unfinished.
     Nothing is dropped, since a port sends only what it has credits for: the buffer of `vl_buffer` bytes at the end of
-    each cable (0: what keeps the cable busy and two packets more). Where `fecn_threshold` is not 0, congestion is
-    controlled (annex A10): ports that are its root mark packets of `fecn_least` bytes and more, one of `fecn_between` +
-    1 on average, once (16 - `fecn_threshold`) sixteenths of a buffer wait; a notification raises a sender's index by
-    `ccti_increase`, each `ccti_timer_s` it falls by one, not below `ccti_min`.
+    each cable (0: 128 KiB, or twice what keeps the cable busy if that is more). Where `fecn_threshold` is not 0,
+    congestion is controlled (annex A10): ports that are its root mark packets of `fecn_least` bytes and more, one of
+    `fecn_between` + 1 on average, once (16 - `fecn_threshold`) sixteenths of a buffer wait; a notification raises a
+    sender's index by `ccti_increase`, each `ccti_timer_s` it falls by one, not below `ccti_min`.
 
     Where there are `classes`, each has queues of its own before every port, with thresholds of its own; a `buffer` is
     shared by what is in a switch, and thresholds follow what is free of it. Switches store packets and send them on, or

@@ -27,16 +27,21 @@ const BLOCK: u32 = 64;
 /// Bytes of a flow control packet on the wire: 6, and a symbol before and after it.
 const FLOW_CONTROL_BYTES: u16 = 8;
 
-/// Full packets that a buffer holds beyond what keeps its cable busy, where its size is not given.
-const SPARE: u64 = 2;
+/// Most credits that a flow control packet can tell of (InfiniBand Architecture Specification 1.2.1, section 7.9.4).
+const MOST_TOLD: u32 = 2048;
+
+/// Round trips of its cable for which a buffer has room, where its size is not given and [`MOST_TOLD`] credits are fewer:
+/// one keeps the cable busy, as much again may wait for ports that others use.
+const ROUND_TRIPS: u64 = 2;
 
 /// How large the buffers at the ends of cables are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneBuffer {
     /// So many bytes.
     Bytes(u32),
-    /// As many full packets, of so many bytes, as leave while one of them crosses and its credits come back, and two more.
-    RoundTrip {
+    /// As many credits as a port can tell of; or, where that is more, twice as many full packets, of so many bytes, as leave
+    /// while one of them crosses and its credits come back.
+    Ample {
         /// Bytes of a full packet.
         packet: u16,
     },
@@ -77,11 +82,11 @@ impl Lane {
     fn new(port: &Port, buffer: LaneBuffer, fecn: Option<Fecn>) -> Self {
         let blocks = match buffer {
             LaneBuffer::Bytes(bytes) => bytes / BLOCK,
-            LaneBuffer::RoundTrip { packet } => {
+            LaneBuffer::Ample { packet } => {
                 let each = port.time_of(packet).max(1);
                 let busy = (each + port.latency() + return_time(port)).div_ceil(each);
-                let packets = (busy + SPARE).min(u64::from(u32::MAX / BLOCK / blocks_of(packet)));
-                packets as u32 * blocks_of(packet)
+                let packets = (ROUND_TRIPS * busy).min(u64::from(u32::MAX / BLOCK / blocks_of(packet)));
+                MOST_TOLD.max(packets as u32 * blocks_of(packet))
             }
         };
         let threshold = fecn.map_or(0, |fecn| u32::from(16 - fecn.threshold.min(16)));
