@@ -109,7 +109,7 @@ fn a_buffer_of_no_given_size_has_the_credits_that_a_port_can_tell_or_two_round_t
 }
 
 #[test]
-fn an_all_to_all_over_one_switch_leaves_ports_no_time_without_credits() {
+fn an_all_to_all_over_one_switch_takes_its_bytes_where_buffers_have_room_for_queues() {
     // each host sends to all others at once, so that packets of one cable wait for several ports
     let mut near = star(16);
     near.latency.iter_mut().for_each(|each| *each = US / 2);
