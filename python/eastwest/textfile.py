@@ -47,6 +47,15 @@ class Line:
             raise self.refuse(f"{what} is a whole number from {least} to {most}, not {word!r}")
         return int(word)
 
+    def ends_after(self, words: int) -> None:
+        """Checks that nothing stands behind so many words.
+
+        Raises:
+            InputError: something does.
+        """
+        if len(self.words) > words:
+            raise self.refuse(f"{self.words[words]!r} is one word too many: such a line has {words}")
+
     def decimal(self, index: int, what: str, most: float = 1e18) -> float:
         """A number from 0 to `most` by its place.
 
@@ -70,7 +79,7 @@ def lines(path: Path, comment: str = "#") -> Iterator[Line]:
         InputError: there is no such file, it is too large, or it is no text.
     """
     if not path.is_file():
-        raise InputError(f"{path}: there is no such file")
+        raise InputError(f"{path}: this is no file of text" if path.exists() else f"{path}: there is no such file")
     if path.stat().st_size > LARGEST_BYTES:
         raise InputError(f"{path}: the file is larger than {LARGEST_BYTES >> 30} GiB")
     try:

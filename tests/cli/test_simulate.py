@@ -1,6 +1,9 @@
 """`eastwest simulate`, as a person types it."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -146,6 +149,24 @@ def test_an_event_in_settings_that_names_no_node_is_told_with_its_line(eastwest:
     said = eastwest("simulate", *NETWORK, *FLOWS, "--settings", "wrong.yaml")
     assert (said.code, said.out) == (2, "")
     assert "wrong.yaml:3:5: 'down spine-999 at 5 us': there is no node 'spine-999'" in said.err
+
+
+def test_a_capture_takes_the_place_of_files_alone(eastwest: Command, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    captured = ("--transport", "rocev2", "--capture", "leaf-0", "--pcap", "pipe")
+    said = eastwest("simulate", *NETWORK, *FLOWS, *captured)
+    assert (said.code, said.out) == (2, "")
+    assert "--pcap: pipe cannot be written: it is there already, and no file" in said.err
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_disk_without_room_for_tables_is_told(tmp_path: Path) -> None:
+    command = (sys.executable, "-Bc", "from eastwest.cli import main; main()", "simulate", *NETWORK, *FLOWS)
+    limited = ("bash", "-c", 'ulimit -f 2; exec "$@"', "bash", *command, "--out", "out")  # kB
+    said = subprocess.run(limited, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert said.returncode == 2
+    assert "cannot be written" in said.stderr
+    assert {path.suffix for path in (tmp_path / "out").iterdir()} <= {".parquet"}  # each is whole or not there
 
 
 def test_what_is_wrong_is_told_with_exit_code_2(eastwest: Command, tmp_path: Path) -> None:

@@ -90,6 +90,8 @@ def test_three_tiers_have_as_many_cores_as_the_spines_links_fill(tmp_path: Path)
         (("Downlink_speed_Gbps 100", "Downlink_speed_Gbps 0"), 5, "Downlink_speed_Gbps is above 0, not '0'"),
         (("Downlink_Latency_ns 500", "Downlink_Latency_ns 1e30"), 8, "is a number from 0 to 1e+09, not '1e30'"),
         (("Tier 1", "Tier 0"), 10, "described twice"),
+        (("Radix_Up 2", "Radix_Down 4"), 7, "Radix_Down is given twice in this tier"),
+        (("Tiers 2", "Nodes 8"), 2, "Nodes is given twice"),
         (("Tier 0\n", ""), 4, "belongs below a line 'Tier N'"),
     ],
 )
@@ -144,6 +146,7 @@ trigger id 7 barrier count 2
         (("0->4", "0-4"), 3, "is neither a flow such as 3->7"),
         (("id 1", "name 1"), 3, "'name' is no entry of a flow"),
         (("start 0", "start 2e18"), 3, "the start is a number from 0 to 1e+18, not '2e18'"),
+        (("Connections 2", "Nodes 8"), 2, "Nodes is given twice"),
         (("id 2", "id 1"), 4, "flow id 1 is taken by line 3"),
         (("size 1000", "size 2000000000000000"), 3, "size is a whole number from 0 to 1000000000000, not"),
     ],
@@ -227,6 +230,7 @@ def test_an_ns3_topology_keeps_the_numbers_of_its_nodes(tmp_path: Path) -> None:
         (NS3.replace("0.001ms", "20s"), 3, "a delay is at most 1s, not '20s'"),
         (NS3.replace("100Gbps", "10000000Gbps"), 3, "a rate is at most 1e+06Gbps"),
         (NS3.replace("0.001ms 0", "0.001ms 1.5"), 3, "the error rate is a number from 0 to 1, not '1.5'"),
+        (NS3.replace("0.001ms 0", "0.001ms 0 1"), 3, "'1' is one word too many: such a line has 5"),
         (NS3.replace("0.001ms 0", "0.001ms 1e-12"), 3, "an error rate is 0, or 1e-09 and more, not '1e-12'"),
     ],
 )
@@ -242,6 +246,9 @@ def test_a_broken_ns3_topology_is_refused_with_its_line(tmp_path: Path, text: st
     [
         ("2 0 99 100 5000 0.25", "the priority group is a whole number from 0 to 7, not '99'"),
         ("4294967296 0 3 100 5000 0.25", "the source is a whole number from 0 to 4294967295"),
+        ("2 0 3 70000 5000 0.25", "the port is a whole number from 0 to 65535, not '70000'"),
+        ("2 0 3 100 5000 0.25 0", "'0' is one word too many: such a line has 6"),
+        ("2 9 3 100 5000 0.25", "node 9 is no host of the network"),
         ("2 0 3 100 5000 1e7", "the start is a number from 0 to 1e+06, not '1e7'"),
     ],
 )
@@ -251,6 +258,19 @@ def test_a_broken_ns3_flow_is_refused_with_its_line(tmp_path: Path, flow: str, s
         read_flows(written(tmp_path, f"1\n{flow}\n", "flow.txt"), fabric, "ps")
     assert "flow.txt:2: " in str(refusal.value)
     assert says in str(refusal.value)
+
+
+def test_flows_of_a_host_without_cables_are_refused_by_its_name(tmp_path: Path) -> None:
+    lone = NS3.replace("0.4Tbps", "400Gbps").replace("0 3 100Gbps", "1 3 100Gbps")
+    fabric = read_topology(written(tmp_path, lone, "topology.txt"))
+    assert len(read_flows(written(tmp_path, "1\n2 1 3 100 5000 0\n", "flow.txt"), fabric, "ps")) == 1
+    with pytest.raises(InputError, match="host-0 sends or receives, and no cable joins it to a switch"):
+        read_flows(written(tmp_path, "1\n2 0 3 100 5000 0\n", "flow.txt"), fabric, "ps")
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="this is no file of text"):
+        read_topology(tmp_path)
 
 
 def refused(path: Path, read: Callable[[], object]) -> bool:

@@ -212,6 +212,20 @@ fn congestion_spreads_to_a_victim_and_congestion_control_frees_it() {
 }
 
 #[test]
+fn a_lone_flow_on_links_of_one_rate_is_never_marked() {
+    // a sixteenth of the least buffer is less than the one packet that a switch stores
+    let (_, _, transport, settings) = tree_of_congestion(true);
+    let Buffers::Credits { fecn, .. } = settings.buffers else { unreachable!() };
+    let settings =
+        NetworkSettings { buffers: Buffers::Credits { buffer: LaneBuffer::Bytes(32_768), fecn }, ..settings };
+    let flows = [flow(0, 1, 2000 * 4096, 0)];
+    let controlled = run(&star(2), &flows, &transport, settings);
+    let freely = run(&star(2), &flows, &infiniband(Repeat::GoBackN), credits(LaneBuffer::Bytes(32_768)));
+    assert_eq!(controlled.totals.marks, 0);
+    assert_eq!(times(&controlled), times(&freely));
+}
+
+#[test]
 fn only_the_root_of_congestion_marks() {
     let (graph, flows, transport, settings) = tree_of_congestion(true);
     // leaf 0 (node 16) has no credits towards the spine (18); leaf 1 (17) has more than host 8 can take

@@ -143,6 +143,8 @@ def run(
         raise InputError("--capture LINK and --pcap FILE go together: name both")
     if pcap and not pcap.absolute().parent.is_dir():
         raise InputError(f"--pcap: there is no folder {pcap.parent}")
+    if pcap and pcap.exists() and not pcap.is_file():
+        raise InputError(f"--pcap: {pcap} cannot be written: it is there already, and no file; name another")
     sampling = _sampling(out, sample, len(net.links))
     if out is not None:
         check_folder(out)

@@ -46,8 +46,20 @@ def read_flows(path: Path, fabric: Fabric, start_unit: str) -> Flows:
     """The flows of an htsim `.cm` or an HPCC ns-3 flow file, between hosts of a fabric.
 
     Raises:
-        InputError: the file is neither, is broken, or is for another number of hosts; names the line.
+        InputError: the file is neither, is broken, is for another number of hosts, or names one that no cable joins to
+            the network; names the line.
     """
+    flows = _of_hosts(path, fabric, start_unit)
+    hosts = fabric.nodes.filter(fabric.nodes["kind"] == "nic")
+    is_joined = np.isin(hosts["node"], fabric.links.filter(fabric.links["cable"] >= 0)["src"])
+    for host in np.concatenate([flows.source, flows.destination]):
+        if not is_joined[host]:
+            raise InputError(f"{path}: {hosts['name'][int(host)]} sends or receives, and no cable joins it to a switch")
+    return flows
+
+
+def _of_hosts(path: Path, fabric: Fabric, start_unit: str) -> Flows:
+    """The flows of a file, by host of a fabric."""
     names = fabric.nodes.filter(fabric.nodes["kind"] == "nic")["name"].to_list()
     if not _begins_with_a_number(path):
         flows, hosts = read_htsim_flows(path, start_unit)
@@ -57,9 +69,10 @@ def read_flows(path: Path, fabric: Fabric, start_unit: str) -> Flows:
     flows = read_ns3_flows(path)
     place = {name: index for index, name in enumerate(names)}
     ends = []
-    for node in np.concatenate([flows.source, flows.destination]).tolist():
+    for turn, node in enumerate(np.concatenate([flows.source, flows.destination]).tolist()):
         if f"host-{node}" not in place:
-            raise InputError(f"{path}: node {node} is no host of the network")
+            row = list(lines(path))[1 + turn % len(flows)]
+            raise row.refuse(f"node {node} is no host of the network")
         ends.append(place[f"host-{node}"])
     source, destination = np.array(ends, dtype=np.uint32).reshape(2, -1)
     return Flows(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from eastwest.engine import Messages
 from eastwest.engine.messages import PERCENTILES
+from eastwest.errors import InputError
 from eastwest.spec.parameters import Parameter
 from eastwest.study.timeline import Timeline
 from eastwest.workload import Algorithm, Protocol
@@ -328,14 +329,27 @@ def _told(choices: tuple[Chosen, ...]) -> str:
 
 def write_parquet(result: StudyResult, path: Path) -> None:
     """Write `to_table` to `path`, whole or not at all."""
-    with replacing(path) as temporary:
-        to_table(result).write_parquet(temporary)
+    write_table(to_table(result), path)
 
 
 def write_jobs_parquet(result: StudyResult, path: Path) -> None:
     """Write `jobs_table` to `path`, whole or not at all."""
+    write_table(jobs_table(result), path)
+
+
+def write_table(table: pl.DataFrame, path: Path) -> None:
+    """Write a table as Parquet to `path`, whole or not at all.
+
+    Raises:
+        InputError: it cannot be written, for want of room on the disk perhaps.
+    """
+    from polars.exceptions import ComputeError
+
     with replacing(path) as temporary:
-        jobs_table(result).write_parquet(temporary)
+        try:
+            table.write_parquet(temporary)
+        except ComputeError as error:  # of a table that is computed, only writing can fail
+            raise InputError(f"{path}: cannot be written: {error}. Name another place with --out.") from None
 
 
 @contextmanager

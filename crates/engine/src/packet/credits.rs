@@ -240,8 +240,8 @@ impl<T: Transport> Simulation<'_, T> {
         false
     }
 
-    /// Takes the credits of a packet that leaves now, before so many bytes that wait on its lane, and marks it where the
-    /// port is the root of congestion.
+    /// Takes the credits of a packet that leaves now, one of so many bytes that wait on its lane, and marks it where the
+    /// port is the root of congestion. A packet that waits alone, since it was stored before it goes on, is no queue.
     pub(super) fn spend(&mut self, index: u32, class: usize, packet: Waiting, waiting: u32) {
         let Some(credits) = &mut self.credits else { return };
         let fecn = credits.fecn.filter(|fecn| packet.is_whole && packet.size >= fecn.least);
@@ -254,7 +254,7 @@ impl<T: Transport> Simulation<'_, T> {
             self.totals.paused += waited;
             lane.wanted = 0;
         }
-        let Some(fecn) = fecn.filter(|_| waiting > lane.marked_above) else { return };
+        let Some(fecn) = fecn.filter(|_| waiting > lane.marked_above.max(packet.size.into())) else { return };
         // a host that takes its time is the root of what waits for it
         let may_be_root = !is_victim || matches!(self.ports[index as usize].to, End::Host(_));
         if may_be_root && self.draws.at(Purpose::Mark, index, self.now).chance(1, u64::from(fecn.between) + 1) {

@@ -102,7 +102,7 @@ impl<T: Transport> Simulation<'_, T> {
         let Some(table) = self.classes.as_deref_mut() else { return };
         let at = &mut table.ports[index as usize];
         at.turns.charge(lane, size);
-        let waiting = at.queues[lane].bytes;
+        let waiting = at.queues[lane].bytes + u32::from(size);
         self.spend(index, lane, held.waiting, waiting);
         if held.way_in != NO_WAY_IN {
             self.give_back_leaving(index, held.way_in, lane, size);

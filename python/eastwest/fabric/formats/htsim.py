@@ -20,18 +20,20 @@ from eastwest.textfile import Line, lines
 
 _TOP = ("nodes", "tiers", "podsize")
 _TIER = {
-    "downlink_speed_gbps": "speed",
-    "radix_down": "down",
-    "radix_up": "up",
-    "downlink_latency_ns": "latency",
-    "switch_latency_ns": "switch_latency",
-    "oversubscribed": "ratio",
-    "bundle": "bundle",
-    "queue_up": None,
-    "queue_down": None,
-    "queue_down_ecn": None,
-    "queue_up_ecn": None,
+    "Downlink_speed_Gbps": "speed",
+    "Radix_Down": "down",
+    "Radix_Up": "up",
+    "Downlink_Latency_ns": "latency",
+    "Switch_Latency_ns": "switch_latency",
+    "Oversubscribed": "ratio",
+    "Bundle": "bundle",
+    "Queue_Up": None,
+    "Queue_Down": None,
+    "Queue_Down_ECN": None,
+    "Queue_Up_ECN": None,
 }
+_KEYS = {key.lower(): key for key in _TIER}
+"""Of a tier's entries, which may be written in any case."""
 MOST_HOSTS = 1 << 20
 MOST_CABLES = 1 << 24
 """Between two tiers: those of 8,192 leaves with 2,048 ports up each."""
@@ -52,7 +54,7 @@ class _Tier:
         value = self.values.get(name, otherwise)
         if value is None:
             wanted = next(key for key, short in _TIER.items() if short == name)
-            raise self.at.refuse(f"this tier lacks its {wanted.title()}")
+            raise self.at.refuse(f"this tier lacks its {wanted}")
         return int(value)
 
 
@@ -79,20 +81,26 @@ def _read(path: Path) -> tuple[dict[str, Line], dict[int, _Tier]]:
     top: dict[str, Line] = {}
     blocks: dict[int, tuple[Line, dict[str, float]]] = {}
     current: dict[str, float] | None = None
+    stated: set[str] = set()
     for line in lines(path):
         key = line.words[0].lower()
         if key == "tier":
             number = line.count(1, "Tier", 0, 2)
             if number in blocks:
                 raise line.refuse(f"tier {number} is described twice")
-            current = {}
+            current, stated = {}, set()
             blocks[number] = (line, current)
         elif key in _TOP:
+            if key in top:
+                raise line.refuse(f"{line.words[0]} is given twice")
             top[key] = line
-        elif key in _TIER:
+        elif key in _KEYS:
             if current is None:
                 raise line.refuse(f"{line.words[0]} belongs below a line 'Tier N'")
-            short = _TIER[key]
+            if key in stated:
+                raise line.refuse(f"{line.words[0]} is given twice in this tier")
+            stated.add(key)
+            short = _TIER[_KEYS[key]]
             if short is not None:
                 integral = short in ("down", "up", "ratio", "bundle")
                 least = 1 if short != "up" else 0
@@ -103,7 +111,8 @@ def _read(path: Path) -> tuple[dict[str, Line], dict[int, _Tier]]:
                 if short == "speed" and not current[short] > 0.0:
                     raise line.refuse(f"{line.words[0]} is above 0, not {line.words[1]!r}")
         else:
-            raise line.refuse(f"{line.words[0]!r} is no entry of a topology; there are {', '.join((*_TOP, *_TIER))}")
+            known = ", ".join((*map(str.title, _TOP), *_TIER))
+            raise line.refuse(f"{line.words[0]!r} is no entry of a topology; there are {known}")
     return top, {number: _Tier(line, values) for number, (line, values) in blocks.items()}
 
 

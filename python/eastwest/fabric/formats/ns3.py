@@ -78,6 +78,7 @@ def _cabling(row: Line, number: list[int], hosts: int) -> Cabling:
     if delay_s > MOST_DELAY_S:
         raise row.refuse(f"a delay is at most {MOST_DELAY_S:g}s, not {row.words[3]!r}")
     loss = row.decimal(4, "the error rate", 1.0)
+    row.ends_after(5)
     if loss > 1.0 - LEAST_LOSS:
         raise row.refuse("an error rate of 1 lets no packet through: leave the link out")
     if 0.0 < loss < LEAST_LOSS:

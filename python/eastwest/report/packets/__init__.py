@@ -16,7 +16,7 @@ from eastwest.simulation.tables import (
     ports_table,
     series_table,
 )
-from eastwest.study.result import replacing
+from eastwest.study.result import replacing, write_table
 
 REPORT = "report.html"
 
@@ -45,8 +45,7 @@ def write_simulation(result: SimulationResult, folder: Path, title: str) -> Path
             # what an earlier run left is not of this one
             path.unlink(missing_ok=True)
             continue
-        with replacing(path) as temporary:
-            table.write_parquet(temporary)
+        write_table(table, path)
     for name, content in (
         ("summary.json", f"{json.dumps(result.to_json(), indent=2)}\n".encode()),
         ("trace.perfetto", trace(result, title)),

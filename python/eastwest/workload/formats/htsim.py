@@ -55,6 +55,8 @@ def read_htsim_flows(path: Path, start_unit: str = "ps") -> tuple[Flows, int]:
     for line in lines(path):
         first = line.words[0].lower()
         if first in _HEADS:
+            if first in read.heads:
+                raise line.refuse(f"{line.words[0]} is given twice")
             read.heads[first] = line
         elif first == "trigger":
             _trigger(read, line)

@@ -47,4 +47,6 @@ def _flow(row: Line) -> tuple[int, int, int, float, int]:
     group = row.count(2, "the priority group", 0, PRIORITY_GROUPS - 1)
     if source == destination:
         raise row.refuse(f"host {source} sends to itself")
+    row.count(3, "the port", 0, 2**16 - 1)
+    row.ends_after(6)
     return source, destination, row.count(4, "the bytes", 0, 10**15), row.decimal(5, "the start", LATEST_START_S), group
