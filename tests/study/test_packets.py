@@ -250,8 +250,8 @@ def test_what_packets_cannot_do_is_refused(fabric, said):
 INFINIBAND = {"technology": "infiniband", "switch": "qm9700"}
 
 
-def test_on_infiniband_ports_wait_for_credits_and_nothing_is_dropped():
-    found = by("packet", study(ALL_TO_ALL, fabric={**INFINIBAND, "balancing": "pinned"})).packets
+def test_on_infiniband_ports_wait_for_credits_where_flows_meet_and_nothing_is_dropped():
+    found = by("packet", study(ALL_TO_ALL, fabric={**INFINIBAND, "balancing": "ecmp"})).packets
     assert found.drops == found.retransmits == found.marks == 0
     assert found.pauses > 0
     assert found.paused_s > 0
