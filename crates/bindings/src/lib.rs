@@ -4,10 +4,12 @@
 
 mod capture;
 mod classes;
+mod flows;
 mod network;
 mod packets;
 mod program;
 mod series;
+mod settings;
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};

@@ -1,8 +1,10 @@
 //! A network prepared for runs: the graph and its distances, kept between calls.
 
-use crate::packets::{self, ChangeIn, PacketNetwork, SettingsIn};
+use crate::flows::ChangeIn;
+use crate::packets::{self, PacketNetwork};
 use crate::program::{CarriageIn, MixIn, OpIn, carriage, program};
 use crate::series;
+use crate::settings::SettingsIn;
 use crate::{EngineError, to_python};
 use eastwest_engine::demand::Demands;
 use eastwest_engine::fluid::max_min;

@@ -6,8 +6,9 @@
 
 use eastwest_transport::Sender;
 
+use super::event::Event;
 use super::port::End;
-use super::run::{Event, Simulation};
+use super::run::Simulation;
 use super::transport::Transport;
 use crate::Picoseconds;
 use crate::routing::Forwarding;

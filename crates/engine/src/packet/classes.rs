@@ -368,7 +368,7 @@ fn check(classes: &Classes, ports: usize) -> Result<()> {
     if !(1..=MOST_CLASSES).contains(&classes.len()) {
         return Err(Error::Graph(format!("there are 1 to {MOST_CLASSES} classes, not {}", classes.len())));
     }
-    if ports >= 1 << (super::run::NAME_BITS - CLASS_BITS) {
+    if ports >= 1 << (super::event::NAME_BITS - CLASS_BITS) {
         return Err(Error::Graph(format!("{ports} links are too many for classes")));
     }
     for (place, class) in classes.iter().enumerate() {

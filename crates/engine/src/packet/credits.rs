@@ -15,9 +15,10 @@ use std::collections::VecDeque;
 use eastwest_transport::Flags;
 
 use super::draws::Purpose;
+use super::event::Event;
 use super::pool::Place;
 use super::port::{End, Port, Waiting};
-use super::run::{Event, Simulation};
+use super::run::Simulation;
 use super::transport::Transport;
 use crate::{Error, Picoseconds, Result};
 

@@ -6,9 +6,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use super::event::Event;
 use super::pool::Place;
 use super::port::{End, Port};
-use super::run::{Event, Simulation};
+use super::run::Simulation;
 use super::transport::Transport;
 use crate::Picoseconds;
 

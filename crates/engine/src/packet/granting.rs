@@ -3,8 +3,9 @@
 use eastwest_transport::uet::{CreditSettings, Credits};
 use eastwest_transport::{Packet, Sender, Transmit};
 
+use super::event::Event;
 use super::port::Waiting;
-use super::run::{Event, Simulation};
+use super::run::Simulation;
 use super::transport::Transport;
 
 /// A NIC's credits, and whether it is to be asked for the next at a time.

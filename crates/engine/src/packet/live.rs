@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use super::changes::Change;
 use super::outcome::{FlowOutcome, PacketOutcome};
-use super::run::{Halt, Route, Scene, Simulation, are_joined};
+use super::placing::{Scene, are_joined};
+use super::run::{Halt, Route, Simulation};
 use super::settings::NetworkSettings;
 use super::transport::Transport;
 use super::triggers::{Flow, Start};

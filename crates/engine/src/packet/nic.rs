@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use eastwest_transport::{Flags, Kind, Packet, Receiver, Sender, Transmit};
 
 use super::classes::{Held, NO_WAY_IN};
+use super::event::Event;
 use super::live::News;
 use super::port::Waiting;
-use super::run::{Event, Route, Simulation};
+use super::run::{Route, Simulation};
 use super::transport::Transport;
 use super::triggers::Start;
 use crate::Picoseconds;

@@ -13,6 +13,9 @@ const FINE: u32 = 8;
 /// Bytes a second of the slowest port: 1 Mb/s. The time of a byte of half of that is more than is counted.
 pub(super) const SLOWEST: f64 = 125_000.0;
 
+/// What losses are parts of.
+pub(super) const LOSS_WHOLE: u64 = 1_000_000_000;
+
 /// A packet that waits, with what its turn needs to know of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
@@ -39,7 +42,7 @@ pub(super) struct Port {
     pub to: End,
     /// Where it begins.
     pub from: End,
-    /// Packets that bit errors take, of a thousand million.
+    /// Packets that bit errors take, of [`LOSS_WHOLE`].
     pub loss: u32,
     /// Bytes that the switch at its end still holds of what came in by it.
     pub held: u32,

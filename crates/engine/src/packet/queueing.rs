@@ -8,10 +8,11 @@ use eastwest_transport::{Flags, Kind, Packet, Random};
 
 use super::classes::{Admission, AtPort, ClassOutcome, Classes, Held, NO_WAY_IN, Table, name, port_and_class};
 use super::draws::Purpose;
+use super::event::Event;
 use super::lanes::answered_alike;
 use super::pool::Place;
 use super::port::{End, Port, Waiting};
-use super::run::{Event, Simulation};
+use super::run::Simulation;
 use super::scheduler::{Set, has, only};
 use super::settings::Trimming;
 use super::transport::Transport;

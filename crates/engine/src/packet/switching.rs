@@ -4,9 +4,10 @@ use eastwest_transport::{Flags, Packet};
 
 use super::choice::{Choice, hashed, shorter_of_two, shortest};
 use super::draws::Purpose;
+use super::event::Event;
 use super::pool::Place;
 use super::port::{End, Waiting};
-use super::run::{Event, Route, Simulation};
+use super::run::{Route, Simulation};
 use super::settings::{Buffers, Marking, Trimming};
 use super::transport::Transport;
 
