@@ -18,6 +18,7 @@ mod packet;
 mod path_health;
 mod random;
 pub mod roce;
+mod selective;
 pub mod sprayed;
 pub mod uet;
 

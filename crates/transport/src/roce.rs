@@ -2,6 +2,7 @@
 //! (selective repeat), at line rate or at DCQCN's.
 
 use crate::dcqcn::{Dcqcn, DcqcnSettings};
+use crate::selective::Selective;
 use crate::{Answers, Bitmap, Flags, Framing, Kind, Packet, Picoseconds, Random, Receiver, Sender, Transmit};
 
 /// What a NIC does about packets that are missed.
@@ -9,7 +10,7 @@ use crate::{Answers, Bitmap, Flags, Framing, Kind, Packet, Picoseconds, Random, 
 pub enum Repeat {
     /// The receiver takes packets in order alone; the sender begins again from the first that is missing.
     GoBackN,
-    /// The receiver keeps what comes early; the sender sends again what is missing.
+    /// The receiver keeps what comes early, and tells of each such packet; the sender sends again what is missing.
     Selective,
     /// The receiver places packets in any order and names no gaps, since on a lossless fabric a gap is a packet on another
     /// path: adaptive routing as InfiniBand and Ethernet NICs that place data directly take it. What is lost is sent again
@@ -68,7 +69,8 @@ pub struct RoceSender {
     next: u32,
     /// One past the highest packet that was sent.
     highest: u32,
-    lost: Bitmap,
+    /// Where packets are sent again one by one.
+    selective: Option<Box<Selective>>,
     timer: Option<Picoseconds>,
     retransmits: u64,
 }
@@ -84,7 +86,7 @@ impl RoceSender {
             acknowledged: 0,
             next: 0,
             highest: 0,
-            lost: Bitmap::default(),
+            selective: (settings.repeat == Repeat::Selective).then(Box::default),
             timer: None,
             retransmits: 0,
         }
@@ -111,28 +113,17 @@ impl Sender for RoceSender {
         if packet.cumulative > self.acknowledged {
             self.acknowledged = packet.cumulative.min(self.highest);
             self.next = self.next.max(self.acknowledged);
-            self.lost.advance_to(self.acknowledged);
             self.timer = (self.acknowledged < self.highest).then_some(now + self.settings.timeout);
         }
-        if packet.kind == Kind::Nack {
-            match self.settings.repeat {
-                Repeat::AnyOrder => {}
-                Repeat::GoBackN => self.next = self.acknowledged,
-                Repeat::Selective => {
-                    // what is missing below the packet that showed the gap
-                    (packet.cumulative..packet.seq).take(64).for_each(|seq| {
-                        let is_here = packet.bitmap >> (seq - packet.base()).min(63) & 1 == 1;
-                        if !is_here {
-                            self.lost.mark(seq);
-                        }
-                    });
-                }
-            }
+        if let Some(selective) = &mut self.selective {
+            selective.on_answer(packet, self.acknowledged, self.highest);
+        } else if packet.kind == Kind::Nack && self.settings.repeat == Repeat::GoBackN {
+            self.next = self.acknowledged;
         }
     }
 
     fn poll_transmit(&mut self, context: &mut RoceContext, now: Picoseconds) -> Transmit {
-        let lost = self.lost.first();
+        let lost = self.selective.as_ref().and_then(|selective| selective.first());
         let seq = lost.unwrap_or(self.next);
         if lost.is_none() && (seq >= self.packets || seq - self.acknowledged >= self.settings.window) {
             return Transmit::Nothing;
@@ -142,9 +133,9 @@ impl Sender for RoceSender {
         }
         let is_again = seq < self.highest;
         self.retransmits += u64::from(is_again);
-        match lost {
-            Some(seq) => self.lost.unmark(seq),
-            None => self.next += 1,
+        match &mut self.selective {
+            Some(selective) if lost.is_some() => selective.on_repeated(seq, self.highest),
+            _ => self.next += 1,
         }
         self.highest = self.highest.max(seq + 1);
         self.timer.get_or_insert(now + self.settings.timeout);
@@ -168,7 +159,10 @@ impl Sender for RoceSender {
         }
         self.timer = None;
         if self.acknowledged < self.highest {
-            self.next = self.acknowledged;
+            match &mut self.selective {
+                Some(selective) => selective.on_silence(self.acknowledged, self.highest),
+                None => self.next = self.acknowledged,
+            }
             self.timer = Some(now + self.settings.timeout);
         }
     }
@@ -194,7 +188,7 @@ pub struct RoceReceiver {
     ahead: Bitmap,
     received: u32,
     unacknowledged: u32,
-    /// The gap that was last complained of, so that each is named once.
+    /// The gap that was last complained of: who goes back to it is told once.
     complained: Option<u32>,
 }
 
@@ -208,9 +202,11 @@ impl RoceReceiver {
     fn answer(&mut self, packet: &Packet, kind: Kind) -> Packet {
         self.unacknowledged = 0;
         let cumulative = self.ahead.base();
-        let bitmap = self.ahead.window(cumulative);
+        // up to the packet that is answered, so that one answer tells again what those before it told
+        let ahead = packet.seq.saturating_sub(63).saturating_sub(cumulative).min(u16::MAX.into()) as u16;
+        let bitmap = self.ahead.window(cumulative + u32::from(ahead));
         let received = self.received;
-        Packet { cumulative, received, ahead: 0, bitmap, ..packet.answer(kind, self.settings.framing.control) }
+        Packet { cumulative, received, ahead, bitmap, ..packet.answer(kind, self.settings.framing.control) }
     }
 }
 
@@ -239,7 +235,7 @@ impl RoceReceiver {
             self.ahead.advance();
         }
         if is_early && self.settings.repeat != Repeat::AnyOrder {
-            if self.complained == Some(expected) {
+            if self.complained == Some(expected) && self.settings.repeat == Repeat::GoBackN {
                 return None;
             }
             self.complained = Some(expected);

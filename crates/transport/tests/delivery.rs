@@ -162,6 +162,28 @@ fn at_one_percent_of_loss_going_back_collapses_and_selective_repeat_does_not() {
 }
 
 #[test]
+fn selective_repeat_sends_again_what_is_lost_and_finds_lost_repeats_without_a_timeout() {
+    let lossy = Link { loss: 50, ..CLEAN };
+    let (packets, share) = (4000.0_f64, 0.05);
+    let timeout = 100_000 * US;
+    let settings = RoceSettings { timeout, ..roce(Repeat::Selective) };
+    let mut timely = 0;
+    for seed in 0..16 {
+        let bytes = packets as u64 * 4032;
+        let (mut sender, mut receiver) = (RoceSender::new(settings, 0, bytes), RoceReceiver::new(settings, bytes));
+        let story = run(&mut sender, &mut RoceContext::new(&settings, seed), &mut receiver, lossy, seed);
+        // Each packet is sent until it arrives: 1 / (1 - p) times on average, with a variance of p / (1 - p)^2.
+        let sent = packets / (1.0 - share);
+        let spread = (packets * share).sqrt() / (1.0 - share);
+        assert!((story.sent as f64 - sent).abs() < 5.0 * spread, "{} sent, expected {sent}", story.sent);
+        timely += u32::from(story.end < timeout);
+    }
+    // A timeout is needed where the last packet, or the last answer, is lost: in a tenth of the runs, in theory. Ten packets
+    // of each are lost twice.
+    assert!(timely >= 10, "{timely} of 16 without a timeout");
+}
+
+#[test]
 fn a_message_that_came_in_any_order_ends_without_a_timeout() {
     let settings = RoceSettings { ack_every: 4, ..roce(Repeat::AnyOrder) };
     let shuffling = Link { jitter: 5 * US, ..CLEAN };
