@@ -227,6 +227,7 @@ def test_an_event_that_ends_leaves_the_errors_that_were_there(tmp_path: Path) ->
         ("reboot host-3 at 1 us for 1 us", "'host-3' is no switch"),
         ("reboot leaf-77 at 1 us for 1 us", "'leaf-77' is not there as a switch; did you mean"),
         ("lose leaf-0 at 1 us", "'leaf-0' is no host"),
+        ("lose xyz at 1 us", "'xyz' is not there as a host; such names are 'host-0', 'host-1'"),
         ("straggler host-3 by 1 us for 2 us", "write straggler HOST by TIME [at TIME [for TIME]]"),
         ("straggler spine-0 by 1 us", "'spine-0' is no host"),
         ("burst 0 1 MB to host-1 at 0 s", "no number of flows"),

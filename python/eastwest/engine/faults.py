@@ -180,4 +180,5 @@ def _nodes(said: str, fabric: Fabric, name: str | None, kind: str, called: str) 
     names = of_kind["name"].to_list()
     guess = nearest(str(name), names)
     what = "is no" if name in fabric.nodes["name"] else "is not there as a"
-    raise InputError(f"{said}: {name!r} {what} {called}" + (f"; did you mean {guess!r}?" if guess else ""))
+    meant = f"did you mean {guess!r}?" if guess else f"such names are {', '.join(map(repr, names[:2]))}"
+    raise InputError(f"{said}: {name!r} {what} {called}" + (f"; {meant}" if names else ""))
