@@ -120,6 +120,23 @@ def test_messages_are_those_of_the_schedule_and_all_packets_arrive():
     assert found.tail == found.p99_s / found.median_s >= 1
 
 
+def test_a_ring_ahead_of_its_ideal_is_no_faster_than_its_bytes_and_is_told():
+    # 32 ranks, so that each of 8 channels sends 2 * 31/32 of its eighth over a NIC of 400 Gb/s
+    result = run(study({**ALL_REDUCE, "bytes": "100 MB"}))
+    (row,) = result.rows
+    assert 2 * 31 / 32 * 100e6 / 8 / (50e9 * 4096 / 4178) < row.communication_s < row.ideal_communication_s
+    assert row.closeness == pytest.approx(row.ideal_communication_s / row.communication_s)
+    (told,) = [note for note in result.notes if "less time than ideal says" in note]
+    assert told.startswith("job on one: packets")
+    assert "docs/engine.md" in told
+
+
+def test_packets_that_are_not_ahead_of_the_ideal_are_not_told_to_be():
+    result = run(study(ALL_TO_ALL))
+    assert result.rows[0].closeness < 1.0
+    assert not any("ideal" in note for note in result.notes)
+
+
 def test_the_tail_of_messages_and_counts_are_in_json_and_table():
     result = run(study(ALL_TO_ALL))
     told = to_json(result)["results"][0]["packets"]

@@ -15,6 +15,9 @@ from eastwest.spec.packets import TRANSPORTS
 from eastwest.study.result import Row
 from eastwest.units import format_time
 
+AHEAD = 1.01
+"""Ideal over actual communication above which packets are said to be ahead of the ideal."""
+
 DRAWS = 3
 """Draws of a run by packets where the study states no `seeds`: each takes seconds to minutes."""
 
@@ -110,7 +113,22 @@ def draws(study: Study) -> int:
 def sentences(rows: Sequence[Row]) -> list[str]:
     """What packets tell of each case: the tail of its messages, and what became of packets."""
     told = [_sentence(row) for row in rows if row.fidelity == "packet"]
-    return told + [_disturbed(row) for row in rows if row.events and row.slowdown is not None]
+    return told + _ahead(rows) + [_disturbed(row) for row in rows if row.events and row.slowdown is not None]
+
+
+def _ahead(rows: Sequence[Row]) -> list[str]:
+    """That packets are ahead of what is called ideal, and why: one note, by the row that is furthest ahead."""
+    ahead = [row for row in rows if row.fidelity == "packet" and row.closeness > AHEAD]
+    if not ahead:
+        return []
+    most = max(ahead, key=lambda row: row.closeness)
+    cases = ", ".join(dict.fromkeys(f"{row.workload} on {row.fabric}" for row in ahead))
+    return [
+        f"{cases}: packets communicate for less time than ideal says, down to {format_time(most.communication_s)} where "
+        f"that is {format_time(most.ideal_communication_s)}. Ideal, as fluid, adds the latency of all steps of a ring to "
+        f"the time of its bytes; by packets other channels and slices send meanwhile. There ideal is no bound: see "
+        f"'Three fidelities' in docs/engine.md."
+    ]
 
 
 def _disturbed(row: Row) -> str:

@@ -89,7 +89,8 @@ class Row:
     """One workload, placed one way, on one fabric.
 
     Plain figures are the median over hash seeds, `_p95` the 95th percentile; `draws` counts the seeds. `closeness` is
-    ideal over actual communication: 1 where the fabric costs nothing. `batching_error` is the largest relative error
+    ideal over actual communication: 1 where the fabric costs nothing, more where packets overlap latencies that `ideal`
+    adds up. `batching_error` is the largest relative error
     that taking completions together can have caused, as far as the engine bounds it; None where its bound says
     nothing, as for very uneven transfers. `failures` says what has failed in the fabric, `events` what goes wrong while
     the step runs, and `slowdown` the step over that without either; None where there is neither. `outage` is what comes
