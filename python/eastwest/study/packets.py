@@ -123,11 +123,11 @@ def _ahead(rows: Sequence[Row]) -> list[str]:
         return []
     most = max(ahead, key=lambda row: row.closeness)
     cases = ", ".join(dict.fromkeys(f"{row.workload} on {row.fabric}" for row in ahead))
+    found, ideal = format_time(most.communication_s), format_time(most.ideal_communication_s)
     return [
-        f"{cases}: packets communicate for less time than ideal says, down to {format_time(most.communication_s)} where "
-        f"that is {format_time(most.ideal_communication_s)}. Ideal, as fluid, adds the latency of all steps of a ring to "
-        f"the time of its bytes; by packets other channels and slices send meanwhile. There ideal is no bound: see "
-        f"'Three fidelities' in docs/engine.md."
+        f"{cases}: packets communicate for less time than ideal says, down to {found} where that is {ideal}. Ideal, as "
+        f"fluid, adds the latency of all steps of a ring to the time of its bytes; by packets other channels and "
+        f"slices send meanwhile. There ideal is no bound: see 'Three fidelities' in docs/engine.md."
     ]
 
 
