@@ -54,11 +54,27 @@ fn mrc_rides_through_a_lost_plane_at_seven_eighths_of_its_rate() {
     assert!(with_seven < expected + 60 * US, "{with_seven}, expected {expected}");
     assert!(outcome.totals.drops > 0 && outcome.totals.retransmits >= outcome.totals.drops);
 
-    // Brought back, it is used again: probes find out.
+    // Brought back, it is used again: probes find out, the next of them at most as long after as the plane was down.
     let mut back = lost.clone();
     back.extend(switch(&graph, (HOSTS + 3) as u32, 400 * US, Becomes::Up, None));
     let recovered = last(&run_through(&graph, &flows, &back, &transport, settings));
     assert!(recovered < with_seven - 30 * US, "{recovered} against {with_seven}");
+}
+
+#[test]
+fn mrc_probes_lost_paths_ever_more_rarely() {
+    let graph = eight_planes();
+    let flows = [flow(0, 1, 100_000_000, 0)];
+    let rtt = 4 * US + 2 * 8 * PACKET + 2 * 8 * 1280;
+    let at = 100 * US;
+    let last_hop = graph.out((HOSTS + 3) as u32).iter().copied().find(|&link| graph.dst[link as usize] == 1).unwrap();
+    let lost = [Change { at, link: last_hop, becomes: Becomes::Down, routes_after: None }];
+    let outcome = run_through(&graph, &flows, &lost, &mrc(rtt, true), lossy(60 * FULL, true));
+    let time = last(&outcome) - at;
+    assert!((2000 * US..3000 * US).contains(&time), "{time}");
+    // 16 of its 128 values are on the plane: one probe of each 50 us after it was lost, then, one value at a time, after
+    // another 50, 100, 200, 400 and 800 us; the next is 1600 us later.
+    assert_eq!(outcome.totals.urgent_drops, 16 + 5);
 }
 
 #[test]

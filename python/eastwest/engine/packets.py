@@ -49,15 +49,15 @@ class PacketSettings:
     the size of an answer. `base_rtt_s` is the longest round trip of the empty network, with which congestion control
     scales.
 
-    Sprayed transports (uet, mrc): a flow has `entropies` entropy values, a power of two; a receiver acknowledges after
-    `ack_every` bytes; mrc probes a value that it has retired every `probe_every_s`. With uet a window at the sender
-    (nscc), the receiver's credit (rccc) or both are the `congestion_control`, and its
-    receivers place packets in any order (rud) or take them in order alone (rod). RoCEv2: a receiver acknowledges
-    after `ack_packets`; what is missed is sent again from there on (`repeat` is go-back-n), one by one (selective), or,
-    where packets take several paths and none is lost, only after a timeout (any-order); `dcqcn` has the paper's
-    parameters, NVIDIA's, or is off; `window` bytes may be under way, or any number where that is 0. The first packet of
-    a message is longer by `first`, a congestion notification has the size `notification`, or where that is 0 an
-    answer's. A NIC has `planes` ports.
+    Sprayed transports (uet, mrc): a flow has `entropies` entropy values, a power of two; a receiver acknowledges
+    after `ack_every` bytes; mrc probes a value `probe_every_s` after it was retired, and those that stay silent in
+    turn, ever more rarely. With uet a window at the sender (nscc), the receiver's credit (rccc) or both are the
+    `congestion_control`, and its receivers place packets in any order (rud) or take them in order alone (rod).
+    RoCEv2: a receiver acknowledges after `ack_packets`; what is missed is sent again from there on (`repeat` is
+    go-back-n), one by one (selective), or, where packets take several paths and none is lost, only after a timeout
+    (any-order); `dcqcn` has the paper's parameters, NVIDIA's, or is off; `window` bytes may be under way, or any
+    number where that is 0. The first packet of a message is longer by `first`, a congestion notification has the size
+    `notification`, or where that is 0 an answer's. A NIC has `planes` ports.
 
     Switches: `room` is for data before each port, beyond which packets are trimmed to `trim` bytes, or dropped where
     that is 0. Marks are set from `mark_from` bytes on, with probability that grows to `mark_most` at `mark_to`, and

@@ -4,7 +4,8 @@
 //! After the published summaries of the MRC paper (arXiv 2605.04333): marks move a value's share elsewhere, losses retire
 //! it, trimming does not, answers echo it, and paths are static source routes, so nobody computes new ones. They say
 //! nothing of the sender's rate; here it is Ultra Ethernet's NSCC. A loss is told by packets of the same plane that were
-//! sent later and have arrived, or, with more patience, of other planes. What is known of paths and rate belongs to the peer: all flows to it share a context.
+//! sent later and have arrived, or, with more patience, of other planes. What is known of paths and rate belongs to the peer:
+//! all flows to it share a context.
 
 mod entropy_set;
 
@@ -20,7 +21,7 @@ pub struct MrcSettings {
     pub sprayed: SprayedSettings,
     /// Entropy values of a peer: a power of two, 128 to 256 as published.
     pub entropies: u16,
-    /// Time between probes of a value that was retired.
+    /// Time after which a value that was retired is probed; also the shortest pause between probes of those that stay silent.
     pub probe_every: Picoseconds,
 }
 

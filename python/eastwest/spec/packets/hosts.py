@@ -28,7 +28,7 @@ class TransportSettings(Entry):
     timeout: Moment | None = None
     """Without an answer for so long, a sender sends again."""
     probe_every: Moment | None = None
-    """How often MRC tries an entropy value that it has retired."""
+    """How soon MRC tries an entropy value that it has retired."""
     congestion_control: CongestionControl | None = None
     """What limits Ultra Ethernet's senders: a window (NSCC), the receiver's credit (RCCC), or both."""
     delivery: Delivery | None = None
