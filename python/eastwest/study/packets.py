@@ -145,9 +145,9 @@ def _sentence(row: Row) -> str:
     counts = {"dropped": found.drops, "trimmed": found.trims, "marked": found.marks, "sent again": found.retransmits}
     told = [f"{count:,} {what}" for what, count in counts.items() if count]
     if found.pauses:
-        told.append(f"ports held back {found.pauses:,} times by pauses or for want of credits")
+        told.append(f"ports held back {found.pauses:,} times")
     became = ", ".join(told) or "none dropped, marked or sent again"
     return (
-        f"{case}: of {found.messages:,} messages between servers the slowest hundredth takes {found.tail:.2g} times "
+        f"{case}: of {found.messages:,} messages between servers the slowest hundredth takes {found.tail:.3g} times "
         f"the median of {format_time(found.median_s)} or more; of {found.packets:,} packets {became}."
     )
