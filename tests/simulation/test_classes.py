@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -125,3 +127,13 @@ def test_cut_through_spares_a_packet_s_time_at_each_switch():
     times = [settings_for("uet", network, pair, stated=given).base_rtt_s for given in ((), (("cut_through", 64),))]
     # answers of 64 B are all header
     assert times[0] - times[1] == pytest.approx(5 * (4096 - 64) / 50e9, rel=1e-6)
+
+
+def test_a_lossy_class_has_room_for_the_product_of_one_plane_s_port() -> None:
+    # four planes of a quarter of the NIC's rate each: room for a quarter of what one port of all would have
+    network = PacketNetwork(read_topology(TOPOLOGY))
+    whole = settings_for("rocev2", network, flows([0], [1], 1), stated=(("pause_above", 0),))
+    lossy = replace(whole, room=0, classes=(TrafficClass("storage", is_lossless=False),))
+    packets = [replace(lossy, planes=planes).native_classes[0].threshold / lossy.full for planes in (1, 4)]
+    assert packets[0] == math.ceil(lossy.base_rtt_s * lossy.rate / lossy.full)
+    assert packets[1] == math.ceil(lossy.base_rtt_s * lossy.rate / 4 / lossy.full)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 from tests.simulation.conftest import RATE_BPS, star
 
+from eastwest.engine.links import port_names
 from eastwest.engine.packets import PacketNetwork, Transport
 from eastwest.engine.series import Sampling
 from eastwest.fabric import Fabric
 from eastwest.fabric.bare import Cabling, bare
+from eastwest.fabric.formats import read_htsim_topology
 from eastwest.simulation import SimulationResult, settings_for, simulate
 from eastwest.simulation.bottleneck import bottlenecks
 from eastwest.simulation.tables import (
@@ -24,6 +28,7 @@ from eastwest.simulation.tables import (
 from eastwest.workload.flows import Flows, flows
 
 US = 1e-6
+HTSIM = Path(__file__).parents[1] / "data" / "htsim"
 
 
 def run(
@@ -44,6 +49,27 @@ def incast() -> SimulationResult:
 def test_a_flow_alone_takes_its_ideal_time(transport: Transport, size: int) -> None:
     result = run(star(2), flows([0], [1], size), transport)
     assert flows_table(result)["slowdown"][0] == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize("transport", ["uet", "rocev2"])
+@pytest.mark.parametrize("size", [1, 4096, 40_000])
+def test_a_flow_alone_takes_its_ideal_time_where_switches_cut_through(transport: Transport, size: int) -> None:
+    network, given = PacketNetwork(star(2)), flows([0], [1], size)
+    settings = settings_for(transport, network, given, stated=(("cut_through", 64),))
+    assert flows_table(simulate(network, given, settings))["slowdown"][0] == pytest.approx(1.0, abs=0.002)
+
+
+def test_a_flow_that_static_tables_keep_to_one_way_did_not_wait_on_another() -> None:
+    # what two neighbours send to host 65 fills a port of their leaf that is on another shortest way to host 64
+    fabric = read_htsim_topology(HTSIM / "ft3_128_400g.topo")
+    network, given = PacketNetwork(fabric), flows([0, 1, 2], [64, 65, 65], 400_000)
+    settings = settings_for("rocev2", network, given, "pinned")
+    result = simulate(network, given, settings, sampling=Sampling.of(len(fabric.links)))
+    assert result.run.series is not None
+    taken = result.run.series.ways.filter(pl.col("flow") == 0)["link"]
+    (found,) = bottlenecks(result, [0])
+    assert found is not None
+    assert found.port in {port_names(fabric)[link] for link in taken}
 
 
 def test_the_ideal_time_is_that_of_its_bytes_and_the_way() -> None:

@@ -1,6 +1,6 @@
 //! A network prepared for runs: the graph and its distances, kept between calls.
 
-use crate::flows::ChangeIn;
+use crate::flows::{ChangeIn, picoseconds};
 use crate::packets::{self, PacketNetwork};
 use crate::program::{CarriageIn, MixIn, OpIn, carriage, program};
 use crate::series;
@@ -60,7 +60,17 @@ fn per_switch_seeds(carried: &CarriageIn) -> PyResult<bool> {
 }
 
 /// The engine's kind of a node, by its code.
-pub(crate) fn node_kind(code: u8) -> PyResult<NodeKind> {
+/// Kinds of nodes by their codes.
+pub(crate) fn node_kinds(codes: &PyReadonlyArray1<'_, u8>) -> PyResult<Vec<NodeKind>> {
+    codes.as_slice()?.iter().map(|&code| node_kind(code)).collect()
+}
+
+/// Latencies on the engine's clock.
+pub(crate) fn latencies(seconds: &PyReadonlyArray1<'_, f64>) -> PyResult<Vec<Picoseconds>> {
+    Ok(seconds.as_slice()?.iter().map(|&time| picoseconds(time)).collect())
+}
+
+fn node_kind(code: u8) -> PyResult<NodeKind> {
     Ok(match code {
         // To the network a host, a server's or storage's, is an endpoint as a GPU is.
         0 | 5 => NodeKind::Gpu,
@@ -184,15 +194,13 @@ impl Network {
         is_fabric: PyReadonlyArray1<'_, bool>,
         routes: Option<RoutesIn<'_>>,
     ) -> PyResult<Self> {
-        let kind = kind.as_slice()?.iter().map(|&code| node_kind(code)).collect::<PyResult<Vec<_>>>()?;
-        let latency = latency_s.as_slice()?.iter().map(|&time| (time * PS_PER_S).round() as Picoseconds).collect();
         let graph = Graph::new(
-            kind,
+            node_kinds(&kind)?,
             address.as_slice()?.to_vec(),
             src.as_slice()?.to_vec(),
             dst.as_slice()?.to_vec(),
             rate.as_slice()?.to_vec(),
-            latency,
+            latencies(&latency_s)?,
             is_fabric.as_slice()?.to_vec(),
         );
         let topology = match routes {

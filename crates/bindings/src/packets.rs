@@ -14,7 +14,7 @@ use pyo3::types::PyDict;
 use crate::capture::{Capture, CapturingIn};
 use crate::classes::{Switching, class_counts};
 use crate::flows::{ChangeIn, FlowsIn, picoseconds};
-use crate::network::{RoutesIn, interruptible, node_kind, tables};
+use crate::network::{RoutesIn, interruptible, latencies, node_kinds, tables};
 use crate::series::{self, SamplingIn};
 use crate::settings::{AnyTransport, SettingsIn};
 use crate::to_python;
@@ -40,11 +40,17 @@ impl PacketNetwork {
         latency_s: PyReadonlyArray1<'_, f64>,
         routes: Option<RoutesIn<'_>>,
     ) -> PyResult<Self> {
-        let kind = kind.as_slice()?.iter().map(|&code| node_kind(code)).collect::<PyResult<Vec<_>>>()?;
-        let (nodes, links) = (kind.len(), src.len()?);
-        let latency = latency_s.as_slice()?.iter().map(|&time| picoseconds(time)).collect();
-        let (src, dst, rate) = (src.as_slice()?.to_vec(), dst.as_slice()?.to_vec(), rate.as_slice()?.to_vec());
-        let graph = Graph::new(kind, vec![0; nodes], src, dst, rate, latency, vec![false; links]).map_err(to_python)?;
+        let (address, is_fabric) = (vec![0; kind.len()?], vec![false; src.len()?]);
+        let graph = Graph::new(
+            node_kinds(&kind)?,
+            address,
+            src.as_slice()?.to_vec(),
+            dst.as_slice()?.to_vec(),
+            rate.as_slice()?.to_vec(),
+            latencies(&latency_s)?,
+            is_fabric,
+        )
+        .map_err(to_python)?;
         let forwarding = match routes {
             None => Forwarding::new(&graph),
             Some(columns) => Forwarding::with_routes(&graph, &tables(&columns)?).map_err(to_python)?,

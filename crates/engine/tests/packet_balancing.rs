@@ -75,8 +75,7 @@ fn weights_follow_new_routes() {
     let graph = leaf_spine(2, 4, 4);
     // Nothing is uneven until the cables of the first spine are gone: then three are alike.
     let spine = 8 + 2;
-    let down: Vec<Change> = (0..graph.links() as u32)
-        .filter(|&link| graph.src[link as usize] == spine || graph.dst[link as usize] == spine)
+    let down: Vec<Change> = links_of(&graph, spine)
         .map(|link| Change { at: 0, link, becomes: Becomes::Down, routes_after: Some(0) })
         .collect();
     let flows: Vec<Flow> =
@@ -115,8 +114,7 @@ fn fewer_source_routes_than_paths_lie_in_equal_parts_of_them() {
 fn new_routes_do_not_mend_source_routes() {
     let graph = leaf_spine(2, 1, 4);
     let spine = 2 + 2;
-    let lost: Vec<Change> = (0..graph.links() as u32)
-        .filter(|&link| graph.src[link as usize] == spine || graph.dst[link as usize] == spine)
+    let lost: Vec<Change> = links_of(&graph, spine)
         .map(|link| Change { at: 20 * US, link, becomes: Becomes::Down, routes_after: Some(US) })
         .collect();
     let flows = [flow(0, 1, 8_000_000, 0)];
@@ -136,8 +134,7 @@ fn new_routes_do_not_mend_source_routes() {
 fn answers_come_back_by_the_path_of_what_they_answer_so_that_half_of_two_paths_gets_through() {
     let graph = leaf_spine(2, 8, 2);
     let spine = 16 + 2;
-    let lost: Vec<Change> = (0..graph.links() as u32)
-        .filter(|&link| graph.src[link as usize] == spine || graph.dst[link as usize] == spine)
+    let lost: Vec<Change> = links_of(&graph, spine)
         .map(|link| Change { at: 20 * US, link, becomes: Becomes::Down, routes_after: None })
         .collect();
     let flows: Vec<Flow> = (0..8).map(|host| flow(host, 8 + host, 1_000_000, 0)).collect();

@@ -25,10 +25,7 @@ fn eight_planes() -> Graph {
 
 /// Both directions of every cable that a switch has go down, or come back.
 fn switch(graph: &Graph, node: u32, at: u64, becomes: Becomes, routes_after: Option<u64>) -> Vec<Change> {
-    (0..graph.links() as u32)
-        .filter(|&link| graph.src[link as usize] == node || graph.dst[link as usize] == node)
-        .map(|link| Change { at, link, becomes, routes_after })
-        .collect()
+    links_of(graph, node).map(|link| Change { at, link, becomes, routes_after }).collect()
 }
 
 fn last(outcome: &PacketOutcome) -> u64 {

@@ -4,7 +4,6 @@ mod trees;
 
 use std::sync::atomic::AtomicBool;
 
-use eastwest_engine::graph::Graph;
 use eastwest_engine::packet::{
     Becomes, Buffers, Change, Choice, Flow, LaneBuffer, NetworkSettings, Overheads, PacketOutcome, Scene, Simulation,
     Start, Transport, Trigger, TriggerKind,
@@ -19,13 +18,6 @@ const NO_ROUTES: u32 = 1_000_000_000;
 
 fn change(at: u64, link: u32, becomes: Becomes) -> Change {
     Change { at, link, becomes, routes_after: None }
-}
-
-/// All links of a node, both ways.
-fn links_of(graph: &Graph, node: u32) -> Vec<u32> {
-    (0..graph.links() as u32)
-        .filter(|&link| graph.src[link as usize] == node || graph.dst[link as usize] == node)
-        .collect()
 }
 
 fn ends(outcome: &PacketOutcome) -> Vec<u64> {
@@ -57,7 +49,6 @@ fn over_one_path_a_transfer_waits_for_the_control_plane_and_over_many_it_does_no
     let spine = 16 + 2;
     // As a reboot is: down, up, and no routes of its own until all have new ones.
     let reboot: Vec<Change> = links_of(&graph, spine)
-        .into_iter()
         .flat_map(|link| {
             let with = |change: Change| Change { routes_after: Some(delay), ..change };
             let mut made = vec![with(change(lost, link, Becomes::Down)), with(change(back, link, Becomes::Up))];
@@ -87,8 +78,7 @@ fn over_one_path_a_transfer_waits_for_the_control_plane_and_over_many_it_does_no
 fn flows_of_a_lost_nic_are_given_up_and_others_go_on() {
     let graph = star(4);
     let up = graph.out(3)[0];
-    let mut changes: Vec<Change> =
-        links_of(&graph, 3).into_iter().map(|link| change(20 * US, link, Becomes::Down)).collect();
+    let mut changes: Vec<Change> = links_of(&graph, 3).map(|link| change(20 * US, link, Becomes::Down)).collect();
     changes.push(change(20 * US, up, Becomes::Lost));
     let late = flow(3, 1, 4096, 50 * US); // not even begun
     let flows = [flow(0, 1, 4_000_000, 0), flow(3, 2, 4_000_000, 0), flow(0, 3, 4_000_000, 0), late];

@@ -13,7 +13,7 @@ import polars as pl
 from eastwest.engine._native import EngineError
 from eastwest.engine.defaults import EXACT_HEADERS, FRAMINGS, Framing, settings_for
 from eastwest.engine.faults import changes
-from eastwest.engine.links import port_names
+from eastwest.engine.links import port_names, rates_within
 from eastwest.engine.messages import Messages
 from eastwest.engine.network import Carriage, Floats, Network, Run, named
 from eastwest.engine.packets import Choice, PacketNetwork, PacketSettings, Repeat, Transport
@@ -104,15 +104,6 @@ def wire_rates(fabric: Fabric) -> Floats:
     links = fabric.links
     payload = pl.col("rate_bps") * pl.col("efficiency")
     pcie = links.filter(pl.col("tier") == "pcie-nic").group_by("dst").agg(payload.sum().alias("pcie_bps"))
-    is_nic = (fabric.nodes["kind"] == "nic").to_numpy()
-    src, dst = (links[end].to_numpy() for end in ("src", "dst"))
-    cabled = links["cable"].to_numpy() >= 0
-    nic = np.where(is_nic[src], src, dst)
-    is_port = cabled & (is_nic[src] | is_nic[dst])
-    limit = np.full(len(is_nic), np.inf)
+    limit: Floats = np.full(len(fabric.nodes), np.inf)
     limit[pcie["dst"].to_numpy()] = pcie["pcie_bps"].to_numpy()
-    ports = np.bincount(src[is_port & is_nic[src]], minlength=len(is_nic))
-    share = limit[nic] / np.maximum(ports[nic], 1) / links["efficiency"].to_numpy()
-    rates = links["rate_bps"].to_numpy().astype(np.float64)
-    capped: Floats = np.where(is_port, np.minimum(rates, share), rates)
-    return capped
+    return rates_within(fabric, limit, links["efficiency"].to_numpy())

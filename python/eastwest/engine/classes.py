@@ -5,7 +5,6 @@ Not here: what classes do, which is the engine's (`crates/engine`, packet/classe
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,7 +26,7 @@ URGENT = "urgent"
 ALPHA = 1.0
 """Multiple of the free memory: SONiC's default for lossless traffic on NVIDIA's switches (dynamic_th 0)."""
 PAUSE_ABOVE, RESUME_BELOW = 15, 3
-"""Full packets: a fixed threshold of pauses (the reference simulator's), and how far below one a class is let go."""
+"""Full packets held of a cable above which it is paused, and how far below it is let go (the reference simulator's)."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +129,7 @@ def _native(asked: TrafficClass, settings: PacketSettings, places: Mapping[str, 
     is_fixed = buffer is None or (asked.pause_above if is_lossless else asked.room) is not None
     threshold, below = _fixed_pauses(asked, settings) if is_lossless else (_fixed_room(asked, settings), 0)
     if buffer is not None and not is_fixed:
-        below = _first(asked.resume_below, buffer.resume_below, RESUME_BELOW * _full(settings))
+        below = _first(asked.resume_below, buffer.resume_below, RESUME_BELOW * settings.full)
     marks = settings if asked.mark_to is None else asked
     answers = asked.answers or (asked.name if is_lossless else URGENT)
     headroom = buffer.headroom if buffer and asked.headroom is None else asked.headroom
@@ -152,24 +151,18 @@ def _native(asked: TrafficClass, settings: PacketSettings, places: Mapping[str, 
     )
 
 
-def _full(settings: PacketSettings) -> int:
-    """Bytes of a full packet on the wire."""
-    return settings.payload + settings.header
-
-
 def _fixed_pauses(asked: TrafficClass, settings: PacketSettings) -> tuple[int, int]:
     """Bytes held of a cable above which a class is paused, and how far below them it is let go."""
     if asked.pause_above is not None:
         return asked.pause_above, asked.pause_above - _first(asked.pause_at, asked.pause_above)
     if settings.pause_above:
         return settings.pause_above, settings.pause_above - settings.pause_at
-    return PAUSE_ABOVE * _full(settings), RESUME_BELOW * _full(settings)
+    return PAUSE_ABOVE * settings.full, RESUME_BELOW * settings.full
 
 
 def _fixed_room(asked: TrafficClass, settings: PacketSettings) -> int:
-    """Bytes of a lossy class before one port: a bandwidth-delay product in full packets unless stated."""
-    product = math.ceil(settings.base_rtt_s * settings.rate / _full(settings)) * _full(settings)
-    return _first(asked.room, settings.room or None, product)
+    """Bytes of a lossy class before one port: a port's bandwidth-delay product in full packets unless stated."""
+    return _first(asked.room, settings.room or None, settings.product * settings.full)
 
 
 def _first(*given: int | None) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from eastwest.engine.classes import PAUSE_ABOVE, RESUME_BELOW
 from eastwest.engine.network import Stated
 from eastwest.engine.packets import Choice, PacketNetwork, PacketSettings, Transport
 from eastwest.workload.flows import Flows
@@ -29,8 +30,6 @@ UET_ENTROPIES, MRC_ENTROPIES = 64, 256
 """Of a flow: the reference simulator's, and the most of the MRC paper's 128 to 256."""
 MARK_FROM, MARK_TO = 0.2, 0.8
 """Parts of the bandwidth-delay product where marking begins and is certain (the reference simulator's)."""
-PAUSE_ABOVE, PAUSE_AT = 15, 12
-"""Full packets held of one cable at which a switch pauses it, and lets go (the reference simulator's)."""
 TCP_PAYLOAD, TCP_HEADER, TCP_CONTROL = 8948, 90, 90
 """A jumbo frame's segment; TCP with timestamps, IPv4 and what Ethernet adds on the wire (RFC 7323)."""
 TCP_MARK = 1 / 7
@@ -123,28 +122,13 @@ def _with(settings: PacketSettings, values: dict[str, Any]) -> PacketSettings:
     if changed.transport in ("rocev2", "infiniband") and "ack_every" in values:
         changed = replace(changed, ack_packets=max(1, changed.ack_every // changed.payload))
     if not changed.pause_above and not changed.room and changed.transport != "infiniband":
-        changed = replace(changed, room=_product(changed) * _full(changed))
+        changed = replace(changed, room=changed.product * changed.full)
     return changed
 
 
-def _full(settings: PacketSettings) -> int:
-    """Bytes of a full packet on the wire."""
-    return settings.payload + settings.header
-
-
-def _product(settings: PacketSettings) -> int:
-    """The bandwidth-delay product of one port of a NIC in full packets."""
-    return math.ceil(settings.base_rtt_s * _port_rate(settings) / _full(settings))
-
-
-def _port_rate(settings: PacketSettings) -> float:
-    """Rate of one port of a NIC, bytes a second."""
-    return settings.rate / settings.planes
-
-
 def _rocev2(bare: PacketSettings) -> PacketSettings:
-    full = _full(bare)
-    return replace(_infiniband(bare), pause_above=PAUSE_ABOVE * full, pause_at=PAUSE_AT * full)
+    pause_above = PAUSE_ABOVE * bare.full
+    return replace(_infiniband(bare), pause_above=pause_above, pause_at=pause_above - RESUME_BELOW * bare.full)
 
 
 def _infiniband(bare: PacketSettings) -> PacketSettings:
@@ -153,12 +137,12 @@ def _infiniband(bare: PacketSettings) -> PacketSettings:
 
 
 def _sprayed(bare: PacketSettings) -> PacketSettings:
-    full, packets = _full(bare), _product(bare)
+    full, packets = bare.full, bare.product
     room = packets * full
     return replace(
         bare,
         # enough for a queue at each of six hops, both ways, and 15 us
-        timeout_s=15e-6 + 6 * room / _port_rate(bare),
+        timeout_s=15e-6 + 6 * room / bare.port_rate,
         entropies=MRC_ENTROPIES if bare.transport == "mrc" else UET_ENTROPIES,
         room=room,
         trim=UET_CONTROL,
@@ -168,8 +152,8 @@ def _sprayed(bare: PacketSettings) -> PacketSettings:
 
 
 def _dctcp(bare: PacketSettings) -> PacketSettings:
-    full = _full(bare)
-    product = bare.base_rtt_s * _port_rate(bare)
+    full = bare.full
+    product = bare.base_rtt_s * bare.port_rate
     mark = max(math.ceil(product * TCP_MARK), 2 * full)
     return replace(
         bare,

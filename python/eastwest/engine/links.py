@@ -1,4 +1,4 @@
-"""Links as people name them: by the nodes at their ends."""
+"""Links as people name them, by the nodes at their ends; and how fast those of NICs can be."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from eastwest.document import nearest
+from eastwest.engine.network import Floats
 from eastwest.errors import InputError
 from eastwest.fabric import Fabric
 
@@ -44,3 +45,22 @@ def links_of(said: str, fabric: Fabric, a: str, b: str | None) -> list[int]:
     if not found:
         raise InputError(f"{said}: no cable joins {a} with {b}" if b else f"{said}: {a} has no cable")
     return [int(link) for link in found]
+
+
+def rates_within(fabric: Fabric, limit_bps: Floats, efficiency: Floats | float) -> Floats:
+    """Rates of links on the wire, bit/s, where the ports of each NIC share what its host gives and takes.
+
+    Args:
+        fabric: Whose rates.
+        limit_bps: Payload that the host of each NIC carries each way, infinite for no limit. Shape (nodes,).
+        efficiency: Payload in a bit on the wire, of each link or of all.
+    """
+    is_nic = (fabric.nodes["kind"] == "nic").to_numpy()
+    src, dst = (fabric.links[end].to_numpy() for end in ("src", "dst"))
+    nic = np.where(is_nic[src], src, dst)
+    is_port = (fabric.links["cable"].to_numpy() >= 0) & is_nic[nic]
+    ports = np.bincount(src[is_port & is_nic[src]], minlength=len(is_nic))
+    share = limit_bps[nic] / np.maximum(ports[nic], 1) / efficiency
+    rates = fabric.links["rate_bps"].to_numpy().astype(np.float64)
+    within: Floats = np.where(is_port, np.minimum(rates, share), rates)
+    return within

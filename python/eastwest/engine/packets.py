@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -138,6 +139,21 @@ class PacketSettings:
     buffer: SharedBuffer | None = None
     cut_through: int | None = None
     seed: int = 0
+
+    @property
+    def full(self) -> int:
+        """Bytes of a full packet on the wire."""
+        return self.payload + self.header
+
+    @property
+    def port_rate(self) -> float:
+        """Rate of one port of a NIC, bytes a second."""
+        return self.rate / self.planes
+
+    @property
+    def product(self) -> int:
+        """The bandwidth-delay product of one port of a NIC in full packets."""
+        return math.ceil(self.base_rtt_s * self.port_rate / self.full)
 
     @property
     def native_classes(self) -> list[NativeClass]:

@@ -17,6 +17,8 @@ from eastwest.engine.links import port_names
 from eastwest.simulation.result import SimulationResult
 
 SPRAYED = ("uet", "mrc")
+KEPT_TOGETHER = ("hash", "wcmp", "pinned")
+"""Choices of ports by which the packets of one entropy value stay on one way, but for new routes."""
 BITS = 8.0
 
 
@@ -54,7 +56,7 @@ def bottlenecks(result: SimulationResult, flows: Sequence[int]) -> list[Bottlene
         if not len(link):
             found.append(None)
             continue
-        packet_s = (result.settings.payload + result.settings.header) / rate[link]
+        packet_s = result.settings.full / rate[link]
         waits = np.where(queue_s > packet_s, queue_s, 0.0)
         worst = int(np.lexsort((load, waits))[-1])
         found.append(Bottleneck(names[link[worst]], float(queue_s[worst]), float(load[worst])))
@@ -64,7 +66,7 @@ def bottlenecks(result: SimulationResult, flows: Sequence[int]) -> list[Bottlene
 def _way(result: SimulationResult, flow: int, known: dict[tuple[int, int], NDArray[np.int64]]) -> NDArray[np.int64]:
     """Links that a flow's packets take, or may take."""
     series, hosts = result.run.series, result.network.hosts
-    is_sprayed = result.settings.transport in SPRAYED or result.settings.choice != "hash"
+    is_sprayed = result.settings.transport in SPRAYED or result.settings.choice not in KEPT_TOGETHER
     if series is not None and not is_sprayed:
         return series.ways.filter(pl.col("flow") == flow)["link"].to_numpy().astype(np.int64)
     ends = int(hosts[result.flows.source[flow]]), int(hosts[result.flows.destination[flow]])

@@ -49,20 +49,23 @@ def flows_table(result: SimulationResult) -> pl.DataFrame:
 def ideal_s(network: PacketNetwork, flows: Flows, settings: PacketSettings) -> NDArray[np.float64]:
     """Time that each flow would take alone, between its NICs' ports, were the network without limits. Shape (flows,).
 
-    Its packets one after the other at the rate of the slower NIC, headers included. As a switch stores a packet before
-    it sends it on, the last full one goes the whole way, with what is left behind it. Then the answer comes back.
+    Its packets one after the other at the rate of the slower NIC, headers included. The last full one goes the whole
+    way, stored at each switch or not, with what is left behind it. Then the answer comes back.
     """
     if not len(flows):
         return np.zeros(0)
     size = flows.size_bytes.astype(np.float64)
     packets = np.maximum(np.ceil(size / settings.payload), 1.0)
     last = size - (packets - 1) * settings.payload + settings.header
-    full = settings.payload + settings.header
+    full = settings.full
     rate = np.minimum(*(_host_rates(network)[ends] for ends in (flows.source, flows.destination)))
-    # the round trip grows by as much for each byte of the packet
-    empty, whole = (network.round_trips_s(flows, there, settings.control) for there in (0, full))
+    # beyond what a switch must have of a packet the round trip grows by as much for each byte of it
+    least = settings.cut_through or 0
+    short, whole = (
+        network.round_trips_s(flows, there, settings.control, settings.cut_through) for there in (least, full)
+    )
     several: NDArray[np.float64] = whole + ((packets - 2) * full + last) / rate
-    return np.where(packets > 1, several, empty + (whole - empty) * last / full)
+    return np.where(packets > 1, several, short + (whole - short) * (last - least) / (full - least))
 
 
 def ports_table(result: SimulationResult) -> pl.DataFrame:

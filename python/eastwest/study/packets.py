@@ -21,23 +21,18 @@ AHEAD = 1.01
 DRAWS = 3
 """Draws of a run by packets where the study states no `seeds`: each takes seconds to minutes."""
 
+_BY_SWITCHES: dict[str, Choice] = {
+    "ecmp": "hash",
+    "wcmp": "wcmp",
+    "flowlet": "flowlet",
+    "spray": "random",
+    "adaptive": "shortest-queue",
+    "pinned": "pinned",
+}
+
 CHOICES: dict[str, dict[str, Choice]] = {
-    "rocev2": {
-        "ecmp": "hash",
-        "wcmp": "wcmp",
-        "flowlet": "flowlet",
-        "spray": "random",
-        "adaptive": "shortest-queue",
-        "pinned": "pinned",
-    },
-    "infiniband": {
-        "ecmp": "hash",
-        "wcmp": "wcmp",
-        "flowlet": "flowlet",
-        "spray": "random",
-        "adaptive": "shortest-queue",
-        "pinned": "pinned",
-    },
+    "rocev2": _BY_SWITCHES,
+    "infiniband": _BY_SWITCHES,
     "uet": {"spray": "hash", "adaptive": "shortest-queue"},
     "mrc": {"source": "source", "spray": "hash", "adaptive": "shortest-queue"},
 }

@@ -47,6 +47,11 @@ pub fn leaf_spine(leaves: usize, down: usize, spines: usize) -> Graph {
     graph(hosts, leaves + spines, &cables)
 }
 
+/// All links of a node, both ways.
+pub fn links_of(graph: &Graph, node: u32) -> impl Iterator<Item = u32> {
+    (0..graph.links() as u32).filter(move |&link| [graph.src[link as usize], graph.dst[link as usize]].contains(&node))
+}
+
 pub fn flow(from: u32, to: u32, bytes: u64, start: u64) -> Flow {
     Flow { from, to, bytes, class: 0, start: Start::At(start), when_sent: None, when_received: None }
 }
