@@ -224,6 +224,14 @@ def test_a_protocol_costs_its_base_and_its_bytes_on_the_wire(servers, size, algo
     assert found == pytest.approx(wire * plain + base_s, rel=WITHIN)
 
 
+@pytest.mark.parametrize(("kind", "algorithm"), [("all-reduce", "ring"), ("all-to-all", "direct")])
+def test_a_collective_that_stands_for_several_takes_as_long_as_they_do(kind, algorithm):
+    on, costs = network(4, 1, 400 * G), Overheads(base_s=1e-5, inter_s=1e-4)
+    one = seconds(on, kind, algorithm, 1e8, overheads=costs)
+    found = seconds(on, kind, algorithm, 7e8, overheads=costs, repeats=7)
+    assert found == pytest.approx(7 * one, rel=1e-9)
+
+
 def test_a_channel_goes_no_faster_than_its_protocol():
     on = network(4, 1, 400 * G)
     found = seconds(on, "all-reduce", "ring", 8e9, channels=2, overheads=Overheads(channel_rate=1e9))

@@ -19,6 +19,7 @@ pub struct OpIn<'py> {
     kind: String,
     algorithm: String,
     channels: u32,
+    repeats: u32,
     members: PyReadonlyArray1<'py, u32>,
     sizes: Vec<usize>,
     matrix: Option<PyReadonlyArray2<'py, f64>>,
@@ -161,7 +162,7 @@ fn op(given: &OpIn<'_>, carriage: Carriage) -> PyResult<Op> {
                 channels: given.channels,
                 carriage,
                 nvlink_sharp: given.nvlink_sharp,
-                overheads: Overheads { base_s, intra_s, inter_s, wire, channel_rate },
+                overheads: Overheads { base_s, intra_s, inter_s, wire, channel_rate, repeats: given.repeats },
             };
             Work::Collective { groups, collective }
         }

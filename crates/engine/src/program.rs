@@ -197,11 +197,15 @@ pub struct Overheads {
     pub wire: f64,
     /// Payload that one channel cannot exceed, bytes a second; infinite where nothing but links holds it.
     pub channel_rate: f64,
+    /// How many collectives this one stands for, of equal parts of its bytes, one after another: what it waits for counts
+    /// as often.
+    pub repeats: u32,
 }
 
 impl Overheads {
     /// No cost beyond the network's.
-    pub const NONE: Self = Self { base_s: 0.0, intra_s: 0.0, inter_s: 0.0, wire: 1.0, channel_rate: f64::INFINITY };
+    pub const NONE: Self =
+        Self { base_s: 0.0, intra_s: 0.0, inter_s: 0.0, wire: 1.0, channel_rate: f64::INFINITY, repeats: 1 };
 }
 
 /// How one connection between two ranks uses the network.

@@ -207,6 +207,26 @@ fn a_protocol_puts_more_on_the_wire_and_holds_channels_back() {
 }
 
 #[test]
+fn a_collective_that_stands_for_several_waits_as_often_as_they_do() {
+    let network = network(4, 2);
+    let group: Vec<u32> = (0..8).collect();
+    let lower = |kind, algorithm, bytes, repeats| {
+        let overheads = Overheads { repeats, ..COSTS };
+        lowered(&network, &Collective { overheads, ..collective(kind, algorithm, bytes, 2) }, &group).unwrap()
+    };
+    for (kind, algorithm) in
+        [(AllReduce, RailRing), (AllReduce, Tree), (AllReduce, HierarchicalStaged), (AllToAll, Direct), (AllToAll, Pxn)]
+    {
+        let (one, five) = (lower(kind, algorithm, 1e6, 1), lower(kind, algorithm, 5e6, 5));
+        for (one, five) in one.iter().zip(&five) {
+            assert_eq!(five.bytes, 5.0 * one.bytes);
+            let latencies = one.demands.latency.iter().zip(&five.demands.latency);
+            latencies.for_each(|(&one, &five)| assert!(five.abs_diff(5 * one) <= 5, "{algorithm:?}"));
+        }
+    }
+}
+
+#[test]
 fn overheads_that_make_no_sense_are_refused() {
     let network = network(2, 1);
     let refused =
@@ -217,6 +237,7 @@ fn overheads_that_make_no_sense_are_refused() {
     assert!(refused(Overheads { wire: 0.5, ..COSTS }).contains("0.5 bytes on the wire"));
     let what = Collective { nvlink_sharp: 0.0, ..collective(AllReduce, Ring, 1e6, 1) };
     assert!(cause(lowered(&network, &what, &[0, 1])).contains("NVLink SHARP reaches 0"));
+    assert!(refused(Overheads { repeats: 0, ..COSTS }).contains("repeats 0 times"));
     assert!(refused(Overheads { channel_rate: 0.0, ..COSTS }).contains("0 bytes a second"));
 }
 

@@ -154,7 +154,8 @@ fn any_collective(rng: &mut TestRng, groups: &[Vec<u32>]) -> Collective {
     let algorithm = algorithms[rng.random_range(0..algorithms.len())];
     let mut found = collective(kind, algorithm, bytes, rng.random_range(1..4));
     if rng.random_range(0..3) == 0 {
-        found.overheads = Overheads { base_s: 7e-6, intra_s: 1e-6, inter_s: 3e-6, wire: 2.0, channel_rate: 11e9 };
+        found.overheads =
+            Overheads { base_s: 7e-6, intra_s: 1e-6, inter_s: 3e-6, wire: 2.0, channel_rate: 11e9, repeats: 3 };
     }
     found
 }

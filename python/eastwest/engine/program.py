@@ -40,6 +40,7 @@ class NativeOp:
     kind: str = ""
     algorithm: str = ""
     channels: int = 1
+    repeats: int = 1
     members: npt.NDArray[np.uint32] = field(default_factory=_nobody)
     sizes: tuple[int, ...] = ()
     matrix: npt.NDArray[np.float64] | None = None
@@ -129,6 +130,8 @@ def _native(
             raise ValueError(f"operation '{operation.name}' leaves to NCCL what is not chosen yet: see workload.nccl")
         if operation.channels < 1:
             raise ValueError(f"operation '{operation.name}' has {operation.channels} channels, not 1 or more")
+        if operation.repeats < 1:
+            raise ValueError(f"operation '{operation.name}' stands for {operation.repeats} collectives, not 1 or more")
         return NativeOp(
             after,
             queue,
@@ -137,6 +140,7 @@ def _native(
             kind=operation.kind,
             algorithm=operation.algorithm,
             channels=operation.channels,
+            repeats=operation.repeats,
             members=np.concatenate(operation.groups).astype(np.uint32) if operation.groups else _nobody(),
             sizes=tuple(len(group) for group in operation.groups),
             matrix=None if operation.matrix is None else np.ascontiguousarray(operation.matrix, dtype=np.float64),

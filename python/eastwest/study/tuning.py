@@ -40,7 +40,7 @@ def tuned(study: Study, workload: str, step: Step, fabric: Fabric, gpus: Gpus) -
                 return operation
             found = nccl.choose(
                 operation.kind,
-                operation.bytes,
+                operation.bytes / operation.repeats,
                 _widest(operation.groups, node),
                 machine,
                 constants,

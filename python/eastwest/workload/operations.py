@@ -110,7 +110,8 @@ class Collective:
     communicator) run one after another. A broadcast goes out from the first rank of each
     group; a reduce ends there. It `carries` a rank's part of the batch, by which it shrinks as more ranks share the
     work, or the model; None: an all-to-all the batch, any other the model. With a `tuning`, NCCL's model is to choose
-    algorithm, channels and overheads before it runs.
+    algorithm, channels and overheads before it runs. It stands for `repeats` collectives of equal parts of its bytes,
+    one after another, as those of the layers of a model: latencies count as often, and NCCL chooses for a part.
     """
 
     name: str
@@ -125,6 +126,7 @@ class Collective:
     overheads: Overheads = Overheads()
     carries: Carries | None = None
     tuning: Tuning | None = None
+    repeats: int = 1
 
     @property
     def carried(self) -> Carries:

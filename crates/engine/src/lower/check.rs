@@ -68,7 +68,7 @@ pub fn check(collective: &Collective, ranks: usize) -> Result<()> {
 }
 
 fn check_overheads(overheads: &Overheads) -> Result<()> {
-    let Overheads { base_s, intra_s, inter_s, wire, channel_rate } = *overheads;
+    let Overheads { base_s, intra_s, inter_s, wire, channel_rate, repeats } = *overheads;
     if !(base_s.is_finite() && base_s >= 0.0) {
         return Err(Error::Program(format!("its base takes {base_s} seconds")));
     }
@@ -82,6 +82,9 @@ fn check_overheads(overheads: &Overheads) -> Result<()> {
     }
     if channel_rate.is_nan() || channel_rate <= 0.0 {
         return Err(Error::Program(format!("its channels carry {channel_rate} bytes a second")));
+    }
+    if repeats == 0 {
+        return Err(Error::Program("it stands for no collective at all: it repeats 0 times".into()));
     }
     Ok(())
 }

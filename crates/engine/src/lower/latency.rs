@@ -3,7 +3,8 @@
 //! A hop takes the latency of its path and what the protocol adds, which differs inside a server and between servers.
 //! Stages of edges that do not wait for each other take their longest hop, chains and trees their longest way from a
 //! first rank to a last. Of a ring, the paths count with their mean, and the protocol as in NCCL's tuning (`tuning.cc`):
-//! a round of `n - 1` steps leaves out one of the ring's edges, an edge between servers where there is one.
+//! a round of `n - 1` steps leaves out one of the ring's edges, an edge between servers where there is one. A strand of a
+//! collective that stands for several takes all of it as often.
 
 use super::route::Hop;
 use super::strand::{Edge, Pattern};
@@ -17,6 +18,8 @@ pub(super) struct Latency {
     total: f64,
     /// What the protocol adds to each kind of [`Hop`].
     added: [f64; 3],
+    /// How often all of it counts.
+    repeats: f64,
     /// Of the stage at hand: sum of its paths, edges between servers, longest hop.
     paths: f64,
     between: u32,
@@ -31,6 +34,7 @@ impl Latency {
     pub fn begin(&mut self, overheads: &Overheads) {
         self.total = overheads.base_s * PS_PER_S;
         self.added = [0.0, overheads.intra_s * PS_PER_S, overheads.inter_s * PS_PER_S];
+        self.repeats = f64::from(overheads.repeats);
     }
 
     /// Notes the next edge of the stage at hand, by the latency of its path and what kind of hop it is.
@@ -62,7 +66,7 @@ impl Latency {
 
     /// Picoseconds since the strand's begin.
     pub fn total(&self) -> Picoseconds {
-        self.total.round() as Picoseconds
+        (self.total * self.repeats).round() as Picoseconds
     }
 
     /// Longest way along edges that each come after those that feed them.

@@ -108,7 +108,10 @@ impl<'a> ByPacket<'a> {
         };
         self.tasks[task as usize] = Some(Pieces::new(router, gpu, graph, &overheads).map_err(refused)?);
         self.under_way += 1;
-        self.expect(self.now + (overheads.base_s * PS_PER_S).round() as Picoseconds, Due::Begin(task));
+        self.expect(
+            self.now + (overheads.base_s * f64::from(overheads.repeats) * PS_PER_S).round() as Picoseconds,
+            Due::Begin(task),
+        );
         Ok(bytes)
     }
 
