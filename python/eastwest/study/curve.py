@@ -10,14 +10,25 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
+from eastwest.engine import Carriage, Network
 from eastwest.errors import InputError
 from eastwest.spec import Operations, Study
 from eastwest.spec.tuning import AlgorithmWord
 from eastwest.study import fabrics, tuning, workloads
 from eastwest.study.runs import Runs
-from eastwest.study.selection import one
-from eastwest.workload import Algorithm, Collective, CollectiveKind, Protocol, Step
+from eastwest.study.selection import Combination, one
+from eastwest.workload import (
+    Algorithm,
+    Collective,
+    CollectiveKind,
+    Protocol,
+    SendRecv,
+    Step,
+    all_ranks,
+    shift,
+)
 
 
 @dataclass(frozen=True)
@@ -75,37 +86,91 @@ def curve(
         InputError: there is no such fabric, collective, algorithm or protocol, or not so many GPUs.
         StudyError: the fabric cannot be built, or the collective not be run on it.
     """
-    chosen, runs = one(study, fabric, where=where), Runs()
-    network = runs.network(chosen.study, chosen.fabric, chosen.cluster)
-    placed, carriage = runs.gpus(network, chosen.placement), fabrics.carriage(chosen.study, chosen.fabric)
-    ranks = len(placed) if gpus is None else gpus
-    if not 2 <= ranks <= len(placed):
-        raise InputError(f"--gpus {ranks}: a collective needs 2 or more, and fabric {fabric!r} joins {len(placed):,}")
-    asked = _asked(chosen.study, collective, algorithm, protocol)
-    (operation,) = workloads.listed(asked, ranks).operations
+    bench = set_up(study, fabric, collective, algorithm, protocol, where)
+    if gpus is not None:
+        if not 2 <= gpus <= len(bench.gpus):
+            told = f"a collective needs 2 or more, and fabric {fabric!r} joins {len(bench.gpus):,}"
+            raise InputError(f"--gpus {gpus}: {told}")
+        bench = bench.among(bench.gpus[:gpus])
+    chosen, operation = bench.chosen, bench.operation
     assert isinstance(operation, Collective)
-
-    def point(size: float) -> Point:
-        step = Step(ranks, (replace(operation, bytes=size),))
-        step = tuning.tuned(chosen.study, chosen.workload, step, network.fabric, placed[:ranks])
-        run = runs.simulate(chosen.study, chosen.workload, network, step, placed[:ranks], carriage, "fluid")
-        time_s = float(np.median(run.step_s))
-        algbw = size / time_s
-        ran = Point(size, time_s, algbw, algbw * bus_factor(operation.kind, ranks), operation.algorithm)
-        for each in tuning.choices(step):
-            return replace(ran, algorithm=each.algorithm, protocol=each.protocol, channels=each.channels)
-        return replace(ran, channels=operation.channels)
-
     return Curve(
         study.base("fabrics", chosen.fabric),
         study.base("clusters", chosen.cluster),
         str(chosen.placement),
         operation.kind,
         "auto" if operation.tuning is not None and operation.tuning.algorithm is None else operation.algorithm,
-        ranks,
-        tuple(point(size) for size in sizes),
+        len(bench.gpus),
+        tuple(bench.point(size) for size in sizes),
         operation.tuning is not None,
     )
+
+
+@dataclass(frozen=True)
+class Bench:
+    """An operation among GPUs of a fabric, ready to be run at any size: rank i on GPU node `gpus[i]`."""
+
+    chosen: Combination
+    runs: Runs
+    network: Network
+    carriage: Carriage
+    gpus: npt.NDArray[np.uint32]
+    operation: Collective | SendRecv
+
+    def among(self, gpus: npt.NDArray[np.uint32]) -> Bench:
+        """The same among other GPUs."""
+        ranks, operation = len(gpus), self.operation
+        if isinstance(operation, SendRecv):
+            return replace(self, gpus=gpus, operation=replace(operation, pairs=shift(ranks, 1)))
+        return replace(self, gpus=gpus, operation=replace(operation, groups=all_ranks(ranks)))
+
+    def times_s(self, size: float) -> tuple[npt.NDArray[np.float64], Step]:
+        """Seconds that `size` bytes take, for each hash seed, and what ran.
+
+        Raises:
+            StudyError: the operation cannot be run there.
+        """
+        chosen, ranks = self.chosen, len(self.gpus)
+        step = Step(ranks, (replace(self.operation, bytes=size),))
+        step = tuning.tuned(chosen.study, chosen.workload, step, self.network.fabric, self.gpus)
+        run = self.runs.simulate(chosen.study, chosen.workload, self.network, step, self.gpus, self.carriage, "fluid")
+        return np.asarray(run.step_s, dtype=np.float64), step
+
+    def point(self, size: float) -> Point:
+        """The median over hash seeds at a size of a collective; raises as `times_s`."""
+        assert isinstance(self.operation, Collective)
+        times_s, step = self.times_s(size)
+        time_s = float(np.median(times_s))
+        algbw = size / time_s
+        factor = bus_factor(self.operation.kind, len(self.gpus))
+        ran = Point(size, time_s, algbw, algbw * factor, self.operation.algorithm)
+        for each in tuning.choices(step):
+            return replace(ran, algorithm=each.algorithm, protocol=each.protocol, channels=each.channels)
+        return replace(ran, channels=self.operation.channels)
+
+
+def set_up(
+    study: Study,
+    fabric: str,
+    collective: str | None,
+    algorithm: str | None = None,
+    protocol: str | None = None,
+    where: str = "",
+) -> Bench:
+    """A collective among all GPUs of a fabric; where it is None, each rank's message to the next.
+
+    Raises:
+        InputError: there is no such fabric, collective, algorithm or protocol.
+        StudyError: the fabric cannot be built.
+    """
+    chosen, runs = one(study, fabric, where=where), Runs()
+    network = runs.network(chosen.study, chosen.fabric, chosen.cluster)
+    gpus, carriage = runs.gpus(network, chosen.placement), fabrics.carriage(chosen.study, chosen.fabric)
+    if collective is None:
+        return Bench(chosen, runs, network, carriage, gpus, SendRecv("send-recv", 1.0, shift(len(gpus), 1)))
+    (operation,) = workloads.listed(_asked(chosen.study, collective, algorithm, protocol), len(gpus)).operations
+    assert isinstance(operation, Collective)
+    return Bench(chosen, runs, network, carriage, gpus, operation)
 
 
 def _asked(study: Study, collective: str, algorithm: str | None, protocol: str | None) -> Operations:
