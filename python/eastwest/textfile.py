@@ -1,13 +1,17 @@
 """Small text formats read line by line, with mistakes that name file and line.
 
-Not here: what any one format means.
+Also: writing one whole or not at all. Not here: what any one format means.
 """
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from eastwest.errors import InputError
 
@@ -90,3 +94,21 @@ def lines(path: Path, comment: str = "#") -> Iterator[Line]:
                     yield Line(str(path), number, tuple(words))
     except UnicodeDecodeError:
         raise InputError(f"{path}: this is no text file") from None
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[TextIO]:
+    """A text file that is there once the block has ended, or, where it failed, not at all.
+
+    Raises:
+        OSError: the folder is missing or cannot be written to.
+    """
+    handle, scratch = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}-", suffix=".new")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            yield stream
+        Path(scratch).chmod(0o644)
+        Path(scratch).replace(path)
+    except BaseException:
+        Path(scratch).unlink(missing_ok=True)
+        raise

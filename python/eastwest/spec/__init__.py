@@ -4,6 +4,7 @@
 """
 
 from eastwest.spec.fabrics import Cluster, Fabric
+from eastwest.spec.imported import Imported
 from eastwest.spec.load import bundled_studies, from_mapping, load, loads
 from eastwest.spec.mixes import Mix, MixBackground, MixJob
 from eastwest.spec.packets import Packets
@@ -28,6 +29,9 @@ from eastwest.spec.workloads import (
     SendRecvOperation,
     Skew,
     StorageOperation,
+    Workload,
+    default_algorithm,
+    default_channels,
 )
 
 __all__ = [
@@ -39,6 +43,7 @@ __all__ = [
     "Fabric",
     "FileSettings",
     "Group",
+    "Imported",
     "Measured",
     "MeasuredOn",
     "Mix",
@@ -57,7 +62,10 @@ __all__ = [
     "StorageOperation",
     "Study",
     "StudyError",
+    "Workload",
     "bundled_studies",
+    "default_algorithm",
+    "default_channels",
     "from_mapping",
     "json_schema",
     "load",

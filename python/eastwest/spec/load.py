@@ -16,6 +16,7 @@ from eastwest.document import Document, Mistake, MistakesError, Place, name_of, 
 from eastwest.spec import shares
 from eastwest.spec.complaints import complaints
 from eastwest.spec.fabrics import Cluster, Fabric, meaningless
+from eastwest.spec.imported import Imported
 from eastwest.spec.parameters import columns
 from eastwest.spec.study import Settings, Source, Study, StudyError
 from eastwest.spec.sweep import SETTINGS, Variant, expand
@@ -206,7 +207,7 @@ def _references(source: Source, around: Surroundings, data: Mapping[str, Any], s
     """What only several entries together can get wrong; looks at those that are sound by themselves."""
     mistakes: list[Mistake] = []
     clusters: dict[str, Cluster]
-    workloads: dict[str, Measured | Operations]
+    workloads: dict[str, Workload]
     if study is None:
         clusters = _sound("clusters", TypeAdapter(Cluster), data, around)
         workloads = _sound("workloads", TypeAdapter(Workload), data, around)
@@ -230,10 +231,12 @@ def _references(source: Source, around: Surroundings, data: Mapping[str, Any], s
     return mistakes
 
 
-def _workload_on(place: Place, workload: Measured | Operations, gpus: dict[str, int], source: Source) -> list[Mistake]:
+def _workload_on(place: Place, workload: Workload, gpus: dict[str, int], source: Source) -> list[Mistake]:
     """What is wrong with a workload on so many GPUs, by where they are."""
     if isinstance(workload, Measured):
         return _group(workload.collective.group, (*place, "collective"), gpus, source)
+    if isinstance(workload, Imported):
+        return _ranks(place, workload, gpus, source)
     return _operations(place, workload, gpus, source)
 
 
@@ -295,6 +298,17 @@ def _operations(place: Place, workload: Operations, gpus: dict[str, int], source
         elif isinstance(operation, ScheduleOperation):
             mistakes += _group(operation.group, here, gpus, source) or _steps(operation, here, gpus, source)
     return mistakes
+
+
+def _ranks(place: Place, workload: Imported, gpus: dict[str, int], source: Source) -> list[Mistake]:
+    """That clusters are too small for the ranks of a file."""
+    ranks = workload.file.step.ranks
+    remedy = "a larger cluster, or a trace imported with fewer --ranks, would fit"
+    return [
+        source.mistake((*place, "file"), f"the file has {ranks:,} ranks and {name!r} has {count:,} GPUs: {remedy}")
+        for name, count in gpus.items()
+        if count < ranks
+    ]
 
 
 def _group(group: Group, place: Place, gpus: dict[str, int], source: Source) -> list[Mistake]:

@@ -11,6 +11,7 @@ from pydantic_core.core_schema import ValidationInfo
 
 from eastwest import fabric
 from eastwest.document import name_of, nearest
+from eastwest.spec.imported import Imported
 from eastwest.spec.schedules import ScheduleWord
 from eastwest.spec.tuning import AlgorithmWord, ProtocolWord, check, tuning
 from eastwest.spec.values import (
@@ -466,7 +467,7 @@ class Operations(Entry):
 
 
 def _workload(written: Any) -> Any:
-    words = ("measured", "operations")
+    words = ("measured", "operations", "imported")
     if not isinstance(written, dict):
         raise refuse(f"a workload is a mapping, not {name_of(written)}")
     if "kind" not in written:
@@ -477,7 +478,9 @@ def _workload(written: Any) -> Any:
 
 
 Workload = Annotated[
-    Annotated[Measured, Tag("a workload: measured")] | Annotated[Operations, Tag("a workload: operations")],
+    Annotated[Measured, Tag("a workload: measured")]
+    | Annotated[Operations, Tag("a workload: operations")]
+    | Annotated[Imported, Tag("a workload: imported")],
     Discriminator(lambda written: f"a workload: {written['kind']}" if isinstance(written, dict) else None),
     BeforeValidator(_workload),
 ]

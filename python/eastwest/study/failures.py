@@ -55,6 +55,7 @@ def _step_before_s(each: Combination, runs: Runs) -> float:
     network = runs.network(study, each.fabric, each.cluster, is_whole=True)
     gpus = runs.gpus(network, each.placement)
     step = runs.step(study, each.workload, network, gpus)
+    gpus = gpus[: step.ranks]
     carriage = _undisturbed(each)
     run = runs.simulate(study, each.workload, network, step, gpus, carriage, study.fidelity)
     return float(np.median(run.step_s))
@@ -68,6 +69,7 @@ def outage(each: Combination, runs: Runs) -> Outage | None:
     network = runs.network(study, each.fabric, each.cluster, is_whole=True)
     gpus = runs.gpus(network, each.placement)
     step = runs.step(study, each.workload, network, gpus)
+    gpus = gpus[: step.ranks]
     is_cable_down = damage(network.fabric, failed).is_down
     if not is_cable_down.any() or _connections(step) > MOST_FOLLOWED:
         return None

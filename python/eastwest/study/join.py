@@ -141,6 +141,7 @@ def _case(each: Combination, runs: Runs) -> tuple[Row, notes.Remark, Callable[[]
     network = runs.network(study, each.fabric, each.cluster)
     gpus, carriage = runs.gpus(network, each.placement), fabrics.carriage(study, each.fabric)
     step = runs.step(study, each.workload, network, gpus)
+    gpus = gpus[: step.ranks]  # an imported step may leave GPUs idle
     ideal = runs.simulate(study, each.workload, network, step, gpus, carriage, "ideal")
     found = ideal
     if study.fidelity != "ideal":

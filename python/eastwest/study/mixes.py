@@ -104,6 +104,7 @@ def _alone(
 ) -> _Alone:
     study = each.study
     step = runs.step(study, asked.workload, network, gpus)
+    gpus = gpus[: step.ranks]
     ideal = runs.simulate(study, asked.workload, network, step, gpus, carriage, "ideal")
     found = ideal
     if study.fidelity != "ideal":

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from eastwest.engine import Network, Run
-from eastwest.spec import CollectiveOperation, Measured, Operations, Study
+from eastwest.spec import CollectiveOperation, Imported, Measured, Study, Workload
 from eastwest.study import load
 from eastwest.study.case import Case
 from eastwest.study.result import JobRow, Row
 from eastwest.units import format_size
+from eastwest.workload import Collective
 
 RAILED = ("rail-optimized", "rail-only")
 """Shapes in which a NIC's leaf is that of its rail."""
@@ -87,8 +88,11 @@ def _straight(study: Study, remarks: Sequence[Remark]) -> list[str]:
     ]
 
 
-def _goes_straight(asked: Measured | Operations) -> bool:
+def _goes_straight(asked: Workload) -> bool:
     """Whether a workload has an all-to-all that is direct."""
+    if isinstance(asked, Imported):
+        has_one = any(isinstance(each, Collective) and each.kind == "all-to-all" for each in asked.file.step.operations)
+        return has_one and asked.algorithm in (None, "direct")
     if isinstance(asked, Measured):
         collective = asked.collective
         return (collective.kind, collective.resolved_algorithm, collective.tuning) == ("all-to-all", "direct", None)

@@ -105,6 +105,8 @@ class Runs:
         asked = study.workloads[workload]
         if isinstance(asked, spec.Operations):
             step = workloads.listed(asked, len(gpus))
+        elif isinstance(asked, spec.Imported):
+            step = workloads.imported(asked)
         else:
             step = workloads.measured(asked, len(gpus)).step(self._bytes(study, workload, asked))
         return self._tuned(study, workload, self.work(step), network, gpus)

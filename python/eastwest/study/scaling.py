@@ -14,7 +14,7 @@ from typing import Any
 
 from eastwest.document import nearest
 from eastwest.errors import InputError
-from eastwest.spec import Study, StudyError
+from eastwest.spec import Imported, Study, StudyError
 from eastwest.study.join import Advance, run, unwatched
 from eastwest.study.result import Row, Stopped
 from eastwest.study.stopped import sentences
@@ -85,6 +85,9 @@ def scaling(
         StudyError: a fabric of some size cannot be built, or the workload not be run on it.
     """
     base = _cluster(study, fabric, workload, cluster)
+    if any(isinstance(study.workloads[each], Imported) for each in study.variants("workloads", workload)):
+        told = "has as many ranks as its file, whatever the size of the cluster: import it with other --ranks"
+        raise InputError(f"{study.file}: workload {workload!r} {told}, and compare those in a study")
     servers = _servers(study, fabric, base, gpus)
     sized = study if servers is None else _sized(study, fabric, base, servers)
     at = f"fabric={fabric if servers is None else _scaled(fabric)},workload={workload},"

@@ -74,6 +74,7 @@ def sensitivity(study: Study, fabric: str, workload: str, where: str = "", more:
     network = runs.network(here, chosen.fabric, chosen.cluster)
     gpus, carriage = runs.gpus(network, chosen.placement), fabrics.carriage(here, chosen.fabric)
     step = runs.step(here, chosen.workload, network, gpus)
+    gpus = gpus[: step.ranks]
 
     def seconds(on: Network, program: Step) -> float:
         run = runs.simulate(here, chosen.workload, on, program, gpus, carriage, here.fidelity)

@@ -21,6 +21,9 @@ from eastwest.workload import Collective, Groups, Step, Tuning, nccl
 
 Gpus = npt.NDArray[np.uint32]
 
+MOST_NAMED = 16
+"""Operations of a step whose choices are told one by one."""
+
 
 def tuned(study: Study, workload: str, step: Step, fabric: Fabric, gpus: Gpus) -> Step:
     """The step with what its collectives leave to NCCL chosen, for rank i on GPU node `gpus[i]`.
@@ -34,21 +37,21 @@ def tuned(study: Study, workload: str, step: Step, fabric: Fabric, gpus: Gpus) -
         machine, paths = machine_of(study, fabric), paths_of(fabric)
         node, constants = node_of_rank(fabric, gpus), nccl.constants(study.nccl.version)
 
+        widest: dict[int, nccl.Group] = {}
+        known: dict[tuple[object, ...], nccl.Choice] = {}  # traces ask the same thousands of times
+
         def chosen(operation: Collective) -> Collective:
             tuning = operation.tuning
             if tuning is None or tuning.is_done or not operation.groups:
                 return operation
-            found = nccl.choose(
-                operation.kind,
-                operation.bytes / operation.repeats,
-                _widest(operation.groups, node),
-                machine,
-                constants,
-                paths,
-                tuning.algorithm,
-                tuning.protocol,
-                tuning.channels,
-            )
+            if id(operation.groups) not in widest:
+                widest[id(operation.groups)] = _widest(operation.groups, node)
+            size, group = operation.bytes / operation.repeats, widest[id(operation.groups)]
+            key = (operation.kind, size, group, tuning)
+            if key not in known:
+                asked = (tuning.algorithm, tuning.protocol, tuning.channels)
+                known[key] = nccl.choose(operation.kind, size, group, machine, constants, paths, *asked)
+            found = known[key]
             return replace(
                 operation,
                 algorithm=found.algorithm,
@@ -70,11 +73,19 @@ def _is_open(operation: Collective) -> bool:
 
 
 def choices(step: Step) -> tuple[Chosen, ...]:
-    """What was chosen for the operations of a step."""
+    """What was chosen for the operations of a step; where these are many, once for all that are alike."""
+    alike: dict[tuple[object, ...], list[Chosen]] = {}
+    for each in step.operations:
+        if isinstance(each, Collective) and each.tuning is not None and each.tuning.is_done:
+            chosen = Chosen(each.name, each.algorithm, each.tuning.protocol, each.channels)
+            key = (each.kind, each.bytes, max(map(len, each.groups), default=0), str(chosen))
+            alike.setdefault(key, []).append(chosen)
+    if sum(map(len, alike.values())) <= MOST_NAMED:
+        named = {chosen.operation: chosen for group in alike.values() for chosen in group}
+        return tuple(named[each.name] for each in step.operations if each.name in named)
     return tuple(
-        Chosen(each.name, each.algorithm, each.tuning.protocol, each.channels)
-        for each in step.operations
-        if isinstance(each, Collective) and each.tuning is not None and each.tuning.is_done
+        replace(group[0], operation=f"{group[0].operation} and {len(group) - 1} alike") if len(group) > 1 else group[0]
+        for group in alike.values()
     )
 
 

@@ -32,7 +32,7 @@ def check_storage(chosen: Iterable[Combination], mixtures: Iterable[Mixture]) ->
     run_on += [(each.study, each.fabric, job.workload) for each in mixtures for job in each.study.mixes[each.mix].jobs]
     for study, fabric, workload in run_on:
         frontend, asked = study.fabrics[fabric].frontend, study.workloads[workload]
-        if isinstance(asked, spec.Measured) or (frontend is not None and frontend.storage is not None):
+        if not isinstance(asked, spec.Operations) or (frontend is not None and frontend.storage is not None):
             continue
         for index, operation in enumerate(asked.operations):
             if isinstance(operation, spec.StorageOperation):
@@ -87,6 +87,24 @@ def listed(asked: spec.Operations, ranks: int) -> Step:
         else:
             operations.append(replace(_operation(operation, ranks), after=after))
     return Step(ranks, tuple(operations), asked.overlap_slowdown)
+
+
+def imported(asked: spec.Imported) -> Step:
+    """The step of an imported file, with algorithms for its collectives."""
+
+    def dressed(operation: Operation) -> Operation:
+        if isinstance(operation, Compute):
+            return replace(operation, seconds=operation.seconds * asked.compute_factor)
+        if not isinstance(operation, Collective):
+            return operation
+        algorithm = asked.algorithm_of(operation.kind, spec.default_algorithm(operation.kind))
+        channels = asked.channels or spec.default_channels(algorithm)
+        return replace(
+            operation, algorithm=algorithm, channels=channels, tuning=asked.tuning_of(operation.kind, algorithm)
+        )
+
+    step = asked.file.step
+    return replace(step, operations=tuple(map(dressed, step.operations)), overlap_slowdown=asked.overlap_slowdown)
 
 
 def _operation(

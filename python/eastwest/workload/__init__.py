@@ -30,6 +30,7 @@ from eastwest.workload.operations import (
 )
 from eastwest.workload.schedule import ScheduleError, ScheduleStep, in_turn, scheduled
 from eastwest.workload.skew import Side, popularity, skewed
+from eastwest.workload.step_file import StepFile, is_step_file, read_step, write_step
 
 __all__ = [
     "KINDS",
@@ -53,6 +54,7 @@ __all__ = [
     "SendRecv",
     "Side",
     "Step",
+    "StepFile",
     "Storage",
     "Traffic",
     "Tuning",
@@ -63,10 +65,13 @@ __all__ = [
     "ended",
     "in_order",
     "in_turn",
+    "is_step_file",
     "merged",
     "popularity",
+    "read_step",
     "scheduled",
     "shift",
     "skewed",
     "strided",
+    "write_step",
 ]
