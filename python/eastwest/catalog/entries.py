@@ -26,6 +26,9 @@ class Gpu:
     can have the whole rate, or each at one peer (a mesh), so that only all peers together can. `nvlink_sharp` is the
     part of the rate that collectives reach where that switch adds up and copies on the way; None where it cannot.
     `architecture` is the one by which NCCL's tuning knows it; None where NCCL does not run.
+    `bf16_flops` and its kin are dense peak rates; those named sustained are the best that large matrix products reach
+    for long, alone. `training_share` is what is left of that while all GPUs of a server train: clocks under the power
+    limit, cold caches. `sms` counts multiprocessors. Training's arithmetic needs them; None: not known.
     """
 
     name: str
@@ -42,6 +45,13 @@ class Gpu:
     joined: Joined = "switch"
     nvlink_sharp: float | None = None
     architecture: Architecture | None = None
+    fp8_flops: float | None = None
+    fp4_flops: float | None = None
+    bf16_sustained_flops: float | None = None
+    fp8_sustained_flops: float | None = None
+    fp4_sustained_flops: float | None = None
+    training_share: float | None = None
+    sms: int | None = None
 
 
 @dataclass(frozen=True)

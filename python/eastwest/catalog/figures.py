@@ -112,6 +112,13 @@ FIGURES: dict[str, dict[str, Figure]] = {
         "nvlink_sharp": Figure("nvlink_sharp", _fraction),
         "joined": Figure("joined", _word(*get_args(Joined))),
         "architecture": Figure("architecture", _word(*get_args(Architecture))),
+        "fp8": Figure("fp8_flops", units.parse_compute),
+        "fp4": Figure("fp4_flops", units.parse_compute),
+        "bf16_sustained": Figure("bf16_sustained_flops", units.parse_compute),
+        "fp8_sustained": Figure("fp8_sustained_flops", units.parse_compute),
+        "fp4_sustained": Figure("fp4_sustained_flops", units.parse_compute),
+        "training": Figure("training_share", _fraction),
+        "sms": Figure("sms", _count),
     },
     "nics": {
         "technologies": Figure("technologies", _list_of(_technology)),

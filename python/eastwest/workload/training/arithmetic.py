@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from eastwest.workload.training.description import Training
-from eastwest.workload.training.model import Experts, Model
+from eastwest.workload.training.model import Model
 
 
 @dataclass(frozen=True)
@@ -154,9 +154,9 @@ def hardware_flops(training: Training, *, causal: bool = False) -> float:
     return total
 
 
-def attention_parameters(model: Model) -> float:
-    """Parameters of one layer's attention and norms."""
-    products = attention_products(model, 0)
+def attention_parameters(model: Model, split: Split = _WHOLE) -> float:
+    """Parameters of one layer's attention and norms, or those of them that one GPU holds."""
+    products = attention_products(model, 0, split)
     found = sum(each.weights for each in products) + (4 if model.biased else 2) * model.hidden
     if model.biased:
         found += sum(each.columns for each in products)
@@ -165,37 +165,36 @@ def attention_parameters(model: Model) -> float:
     return found
 
 
-def feed_forward_parameters(model: Model, layer: int) -> float:
-    """Parameters of one layer's feed-forward block, all experts and their router counted."""
-    products = feed_forward_products(model, layer, 0)
-    found = sum(each.weights for each in products)
-    if model.biased:
-        ins = 2 if model.gated else 1
-        found += ins * model.ffn + model.hidden
-    return found
+def feed_forward_parameters(model: Model, layer: int, split: Split = _WHOLE) -> tuple[float, float]:
+    """Parameters of one layer's feed-forward block, or one GPU's: those of all its experts, and all others."""
+    products = feed_forward_products(model, layer, 0, split)
+    if model.has_experts(layer):
+        experts = sum(each.weights for each in products[1:3])
+        return experts, sum(each.weights for each in products) - experts
+    biases = (2 if model.gated else 1) * model.ffn / split.tensor + model.hidden if model.biased else 0.0
+    return 0.0, sum(each.weights for each in products) + biases
 
 
-def embedding_parameters(model: Model) -> float:
+def embedding_parameters(model: Model, split: Split = _WHOLE) -> float:
     """Parameters of the embedding of tokens and, where learned, of positions."""
-    return (model.vocab + model.positions) * model.hidden
+    return (model.vocab / split.tensor + model.positions) * model.hidden
+
+
+def layer_parameters(model: Model, layer: int, split: Split = _WHOLE) -> tuple[float, float]:
+    """Parameters of one layer, or one GPU's: those of all its experts, and all others."""
+    experts, others = feed_forward_parameters(model, layer, split)
+    return experts, others + attention_parameters(model, split)
 
 
 def parameters(model: Model) -> float:
     """Parameters of a model, without layers for further predicted tokens."""
-    layers = range(model.layers)
-    found = sum(attention_parameters(model) + feed_forward_parameters(model, each) for each in layers)
+    found = sum(sum(layer_parameters(model, each)) for each in range(model.layers))
     found += (2 if model.biased else 1) * model.hidden  # the last norm
     return found + embedding_parameters(model) + (0 if model.tied_embeddings else model.vocab * model.hidden)
 
 
 def active_parameters(model: Model) -> float:
     """Parameters that each token meets: those of a model with only its active experts."""
-    idle = sum(_idle(model, each, model.experts) for each in range(model.layers) if model.experts)
-    return parameters(model) - idle
-
-
-def _idle(model: Model, layer: int, experts: Experts) -> float:
-    if not model.has_experts(layer):
-        return 0.0
-    matrices = 3 if model.gated else 2
-    return float((experts.count - experts.active) * matrices * model.hidden * experts.ffn)
+    experts = sum(layer_parameters(model, each)[0] for each in range(model.layers))
+    idle = 1 - model.experts.active / model.experts.count if model.experts else 0.0
+    return parameters(model) - experts * idle

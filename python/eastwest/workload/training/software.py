@@ -13,7 +13,7 @@ from typing import Literal
 
 from eastwest.document import nearest, parse
 
-AttentionKernel = Literal["unfused", "fused"]
+AttentionKernel = Literal["unfused", "flash-2", "cudnn"]
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,15 @@ class Software:
     """A version of training software.
 
     `attention`: whether the kernel of the inner products writes scores to memory (unfused) or keeps them on the chip
-    (fused: FlashAttention and cuDNN's alike). `passes`: memory traffic between matrix products over the least that
-    one kernel each for norm, position, activation and residual needs.
+    (FlashAttention-2, cuDNN). `passes`: memory traffic between matrix products over the least that
+    one kernel each for norm, position, activation and residual needs. `loss_bytes`: memory traffic of the loss for each
+    logit, forward and backward together.
     """
 
     name: str
-    attention: AttentionKernel = "fused"
+    attention: AttentionKernel = "cudnn"
     passes: float = 1.0
+    loss_bytes: float = 30.0
     source: str = ""
 
 
