@@ -76,6 +76,7 @@ def _htsim(chosen: Combination, runs: Runs, workload: str | None) -> Files:
         return files, topology.told
     gpus, carriage = runs.gpus(network, chosen.placement), fabrics.carriage(here, chosen.fabric)
     step = runs.step(here, chosen.workload, network, gpus)
+    gpus = gpus[: step.ranks]  # an imported step may leave GPUs idle
     called_so = here.base("workloads", chosen.workload)
     try:
         found, told = step_flows(step, network, gpus, carriage, topology.nic_of_host, here.tolerance)

@@ -8,7 +8,7 @@ import polars as pl
 
 from eastwest.engine import Carriage, EngineError, Network
 from eastwest.errors import InputError
-from eastwest.fabric import Fabric
+from eastwest.fabric import Fabric, packed
 from eastwest.workload import Collective, Compute, SendRecv, Step
 from eastwest.workload.edges import Places, edges
 from eastwest.workload.flows import Flows, flows
@@ -26,12 +26,12 @@ def places(fabric: Fabric, gpus: npt.NDArray[np.uint32]) -> Places:
     domain = servers.copy()
     nvlinks = fabric.links.filter(pl.col("tier") == "gpu-nvlink")
     domain[nvlinks["src"].to_numpy()] = nvlinks["dst"].to_numpy().astype(np.int64) + servers.max() + 1
-    of_gpu, everywhere = domain[gpus], np.sort(gpus)
+    everywhere = packed(fabric)
     position = np.empty(len(fabric.nodes), dtype=np.int64)
     for each in np.unique(domain[everywhere]):
         members = everywhere[domain[everywhere] == each]
         position[members] = np.arange(len(members))
-    return Places(np.unique(of_gpu, return_inverse=True)[1].reshape(-1), position[gpus])
+    return Places(np.unique(domain[gpus], return_inverse=True)[1].reshape(-1), position[gpus])
 
 
 def nics_of_gpus(fabric: Fabric) -> dict[int, list[int]]:
