@@ -118,7 +118,8 @@ def test_mistakes_are_told_as_the_page_says(right, wrong, message):
 
 
 def test_every_key_of_the_schema_is_described():
-    pages = [(ROOT / "docs" / page).read_text(encoding="utf-8") for page in ("study.md", "simulate.md", "import.md")]
+    keyed = ("study.md", "simulate.md", "import.md", "datapath.md")
+    pages = [(ROOT / "docs" / page).read_text(encoding="utf-8") for page in keyed]
     described = set(re.findall(r"`(\w+)`", "".join(pages)))
     schema = spec.json_schema()
     keys = {key for part in (schema, *schema["$defs"].values()) for key in part["properties"]}

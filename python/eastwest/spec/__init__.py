@@ -3,6 +3,7 @@
 `load` reads one to a `Study` of frozen values. Not here: what is computed from it (`eastwest.study`).
 """
 
+from eastwest.spec.datapath import OPTIMAL, AroundSteps, Checkpoint, Data, Reliability
 from eastwest.spec.fabrics import Cluster, Fabric
 from eastwest.spec.imported import Imported
 from eastwest.spec.load import bundled_studies, from_mapping, load, loads
@@ -36,10 +37,14 @@ from eastwest.spec.workloads import (
 
 __all__ = [
     "MOST_COMBINATIONS",
+    "OPTIMAL",
+    "AroundSteps",
+    "Checkpoint",
     "Cluster",
     "Collective",
     "CollectiveOperation",
     "ComputeOperation",
+    "Data",
     "Fabric",
     "FileSettings",
     "Group",
@@ -55,6 +60,7 @@ __all__ = [
     "Parameter",
     "Placement",
     "Prices",
+    "Reliability",
     "ScheduleOperation",
     "SendRecv",
     "SendRecvOperation",

@@ -10,8 +10,9 @@ from pydantic import BeforeValidator, Field, InstanceOf, Strict, WithJsonSchema,
 from pydantic_core.core_schema import ValidationInfo
 
 from eastwest.errors import InputError
+from eastwest.spec.datapath import AroundSteps
 from eastwest.spec.tuning import AlgorithmWord, ProtocolWord, tuning
-from eastwest.spec.values import Count, Entry, Surroundings, refuse
+from eastwest.spec.values import Count, Surroundings, refuse
 from eastwest.workload import KINDS, Algorithm, CollectiveKind, StepFile, Tuning, read_step
 from eastwest.workload.nccl import METHOD_KINDS, METHOD_OF
 
@@ -52,7 +53,7 @@ StepFileWord = Annotated[
 ]
 
 
-class Imported(Entry):
+class Imported(AroundSteps):
     """A step from a trace or another tool's file, by way of `eastwest import`."""
 
     kind: Literal["imported"]

@@ -11,6 +11,7 @@ from pydantic_core.core_schema import ValidationInfo
 
 from eastwest import fabric
 from eastwest.document import name_of, nearest
+from eastwest.spec.datapath import AroundSteps
 from eastwest.spec.imported import Imported
 from eastwest.spec.schedules import ScheduleWord
 from eastwest.spec.tuning import AlgorithmWord, ProtocolWord, check, tuning
@@ -198,7 +199,7 @@ class MeasuredOn(Entry):
     """Where the ranks ran."""
 
 
-class Measured(Entry):
+class Measured(AroundSteps):
     """A step known by its times: the exchange is sized so that the engine gives them on the fabric measured.
 
     Times are seconds once read.
@@ -456,7 +457,7 @@ Operation = Annotated[
 ]
 
 
-class Operations(Entry):
+class Operations(AroundSteps):
     """A step as a list of operations with dependencies; operations in different queues overlap."""
 
     kind: Literal["operations"]

@@ -8,7 +8,19 @@ from dataclasses import replace
 
 from eastwest.errors import InputError
 from eastwest.spec import Study, StudyError
-from eastwest.study import case, fabrics, failures, mixes, notes, packets, selection, timeline, tuning, workloads
+from eastwest.study import (
+    case,
+    datapath,
+    fabrics,
+    failures,
+    mixes,
+    notes,
+    packets,
+    selection,
+    timeline,
+    tuning,
+    workloads,
+)
 from eastwest.study import stopped as unrun
 from eastwest.study.case import Case, Price
 from eastwest.study.result import FabricFacts, JobRow, Row, Stopped, StudyResult
@@ -160,6 +172,9 @@ def _case(each: Combination, runs: Runs) -> tuple[Row, notes.Remark, Callable[[]
         slowdown=failures.slowdown(each, runs, row.step_s),
         outage=failures.outage(each, runs),
         choices=tuning.choices(step),
+        data_path=datapath.path(
+            datapath.Place(study, each.workload, each.fabric, each.cluster, network, gpus, carriage), runs, step, row
+        ),
     )
     name = timeline.name(each.parameters, row.workload, row.placement, row.fabric, row.cluster)
 

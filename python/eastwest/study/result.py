@@ -19,6 +19,7 @@ from eastwest.engine import Messages
 from eastwest.engine.messages import PERCENTILES
 from eastwest.errors import InputError
 from eastwest.spec.parameters import Parameter
+from eastwest.study.stages import DataPath
 from eastwest.study.timeline import Timeline
 from eastwest.workload import Algorithm, Protocol
 
@@ -96,7 +97,8 @@ class Row:
     the step runs, and `slowdown` the step over that without either; None where there is neither. `outage` is what comes
     before routes have been recomputed; None where nothing is down, or where there are too many connections to follow
     each. `choices` are those that the study left to NCCL. `packets` tells of messages and packets in the median draw,
-    where every packet was simulated.
+    where every packet was simulated. `data_path` tells how steps follow each other, where the workload says what they
+    are fed or what is saved.
     """
 
     fabric: str
@@ -129,6 +131,7 @@ class Row:
     outage: Outage | None = None
     choices: tuple[Chosen, ...] = ()
     packets: Messages | None = None
+    data_path: DataPath | None = None
 
 
 @dataclass(frozen=True)
@@ -316,12 +319,24 @@ def _flat(study: str, row: Row, words: set[str]) -> dict[str, Any]:
         if row.packets is None or packets is None
         else {f"packets_{k}": v for k, v in _packets(row.packets).items() if k not in _LISTS}
     )
+    values |= _flat_path(values.pop("data_path"))
     bottleneck, tiers, cost = values.pop("bottleneck"), values.pop("tiers"), values.pop("cost")
     values |= {f"bottleneck_{key}": value for key, value in bottleneck.items()} | cost
     for load in tiers:
         tier = load["tier"].replace("-", "_")
         values |= {f"load_{tier}_{key}": load[key] for key in ("mean", "p99", "max")}
     return values
+
+
+def _flat_path(path: dict[str, Any] | None) -> dict[str, Any]:
+    """Columns of the data's path: `path_pace_s`, `path_storage_s`, `path_goodput`, `path_lost_work_gpu_hours`."""
+    if path is None:
+        return {}
+    stages, hours, checkpoints = (path.pop(key) for key in ("stages", "gpu_hours_a_month", "checkpoints"))
+    values = path | {f"{stage['name'].replace(' ', '_')}_s": stage["seconds"] for stage in stages}
+    values |= {f"{key}_gpu_hours_a_month": value for key, value in hours.items()}
+    values |= {key if key == "goodput" else f"checkpoint_{key}": value for key, value in (checkpoints or {}).items()}
+    return {f"path_{key}": value for key, value in values.items()}
 
 
 def _told(choices: tuple[Chosen, ...]) -> str:

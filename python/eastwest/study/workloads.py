@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -26,20 +26,32 @@ def check_storage(chosen: Iterable[Combination], mixtures: Iterable[Mixture]) ->
     """Refuses workloads that read or write on fabrics without storage, before anything is run.
 
     Raises:
-        StudyError: names the operation and the fabric.
+        StudyError: names the operation, or the data or checkpoint, and the fabric.
     """
     run_on = [(each.study, each.fabric, each.workload) for each in chosen]
     run_on += [(each.study, each.fabric, job.workload) for each in mixtures for job in each.study.mixes[each.mix].jobs]
     for study, fabric, workload in run_on:
-        frontend, asked = study.fabrics[fabric].frontend, study.workloads[workload]
-        if not isinstance(asked, spec.Operations) or (frontend is not None and frontend.storage is not None):
+        frontend = study.fabrics[fabric].frontend
+        if frontend is not None and frontend.storage is not None:
             continue
+        for what, place, instead in _of_storage(study.workloads[workload]):
+            called = study.base("fabrics", fabric)
+            remedy = f"give it frontend: {{ ..., storage: {{ servers: 16 }} }}{instead}"
+            raise study.error_at(
+                ("workloads", workload, *place), f"{what} needs storage, and fabric {called!r} has none: {remedy}"
+            )
+
+
+def _of_storage(asked: spec.Workload) -> Iterator[tuple[str, Place, str]]:
+    """What of a workload needs a fabric's storage servers, where it says so, and what else would do."""
+    if isinstance(asked, spec.Operations):
         for index, operation in enumerate(asked.operations):
             if isinstance(operation, spec.StorageOperation):
-                called = study.base("fabrics", fabric)
-                told = f"operation {operation.name!r} needs storage, and fabric {called!r} has none"
-                at: Place = ("workloads", workload, "operations", index, "storage")
-                raise study.error_at(at, f"{told}: give it frontend: {{ ..., storage: {{ servers: 16 }} }}")
+                yield f"operation {operation.name!r}", ("operations", index, "storage"), ""
+    if asked.data is not None and asked.data.read_rate is None:
+        yield "data", ("data",), ", or say what a server reads elsewhere, with read_rate: 50 Gb/s"
+    if asked.checkpoint is not None and asked.checkpoint.write_rate is None:
+        yield "checkpoint", ("checkpoint",), ", or say what a server writes elsewhere, with write_rate: 50 Gb/s"
 
 
 def measured(asked: spec.Measured, ranks: int) -> Measured:
