@@ -50,7 +50,7 @@ bench: $(VENV)/.dev ## speed: criterion for the engine, pytest-benchmark for the
 bench-packet: $(VENV)/.dev ## the packet engine on public simulators' cases: link-hops a second, wall time, memory
 	$(BIN)/python benchmarks/packets.py
 
-against-htsim: $(VENV)/.dev ## completion times of the packet engine beside htsim's, as in docs/validation.md
+against-htsim: $(VENV)/.dev ## completion times of the packet engine beside htsim's, as in docs/against-htsim.md
 	$(BIN)/python -m benchmarks.against_htsim
 
 docs: $(VENV)/.dev ## the documentation as a site

@@ -1,4 +1,4 @@
-"""Completion times of eastwest beside those of htsim, on the inputs of `htsim_inputs.py`: docs/validation.md's tables.
+"""Completion times of eastwest beside those of htsim on the inputs of `htsim_inputs.py`, as docs/against-htsim.md has.
 
     python -m benchmarks.against_htsim [WORD ...]               runs eastwest on the cases whose names hold a word
     python -m benchmarks.against_htsim --measure FOLDER [...]   runs FOLDER's htsim_uec and htsim_roce first, and writes

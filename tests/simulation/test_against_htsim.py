@@ -1,4 +1,4 @@
-"""The inputs of htsim give its completion times (tests/data/htsim/README.md, docs/validation.md)."""
+"""The inputs of htsim give its completion times (tests/data/htsim/README.md, docs/against-htsim.md)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eastwest.engine.packets import PacketNetwork, Transport
 from eastwest.simulation import SimulationResult, read_flows, read_topology, settings_for, simulate
 
 DATA = Path(__file__).parent.parent / "data" / "htsim"
-PAGE = Path(__file__).parents[2] / "docs" / "validation.md"
+PAGE = Path(__file__).parents[2] / "docs" / "against-htsim.md"
 US = 1e-6
 ELSEWHERE = ("RCCC: all-to-all 16, 200 KB",)
 """Cases whose last flow htsim ends later, for a reason that the page gives."""

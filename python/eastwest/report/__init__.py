@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from eastwest.study import Curve, Scaling, Sensitivity
+    from eastwest.validation import Verdict
 
 __all__ = [
     "catalog_table",
@@ -27,6 +28,7 @@ __all__ = [
     "sensitivity_table",
     "table",
     "to_json",
+    "validation_tables",
     "write_all",
     "write_html",
     "write_traces",
@@ -134,3 +136,10 @@ def write_all(result: StudyResult, folder: Path) -> Path:
 def _write_text(text: str, path: Path) -> None:
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def validation_tables(verdict: Verdict) -> RenderableType:
+    """Give predictions against measurements for a terminal: families, and the tables behind them."""
+    from eastwest.report.validation import validation_tables
+
+    return validation_tables(verdict)

@@ -1,0 +1,179 @@
+"""The page of predictions against measurements, in Markdown: docs/validation.md.
+
+Every figure on it comes from a verdict, so that the same tables give the same page. Not here: the terminal's tables.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from eastwest import units
+from eastwest.document import parse
+from eastwest.study.result import replacing
+from eastwest.validation.points import Point, median_error, worst
+from eastwest.validation.tables import Table
+from eastwest.validation.verdict import FamilyVerdict, TableVerdict, Verdict
+
+_MOST_WORST = 20
+"""Worst rows that are listed, of all."""
+_BARS = "▁▂▃▄▅▆▇"
+_RATIOS = (0.5, 0.75, 0.9, 1 / 0.9, 1 / 0.75, 1 / 0.5)
+"""Predicted over measured between which one bar stands for the next."""
+
+_HEAD = """\
+# Predictions against measurements
+
+What eastwest predicts, beside what others measured and published. This page is written by `eastwest validate --out
+docs/validation.md` from tables that come with the package; [a table of your own](validate.md) is held against the model
+the same way.
+
+**Error** is predicted over measured time, less one: -20 % is too fast by a fifth. A table's error is the median of its
+rows' errors without their sign, and so is a family's.
+
+**Roles.** Constants are fitted on the tables marked `fit`; the families' figures are those of all others, marked
+`check`. A constant belongs to a catalogue entry or a software version, never to a table. Roles were given before
+anything was fitted.
+
+**Clean** is a table whose hardware is stated, by itself or by its product's name, whose figures are printed, not quoted
+or read off a picture, and in which no row takes over a quarter longer than one with a larger message. The others are
+told with the reason.
+"""
+
+_BARS_MEAN = """\
+Each bar is a row, in the order of the table: ▄ is within a tenth of what was measured, ▃ ▂ ▁ are ever more too fast (by
+over a quarter, by over half), ▅ ▆ ▇ ever more too slow.
+"""
+
+
+def write_page(verdict: Verdict, path: Path) -> None:
+    """Writes the page; nothing half-written is left where that fails. Raises OSError."""
+    with replacing(path) as temporary:
+        temporary.write_text(page(verdict), encoding="utf-8")
+
+
+def page(verdict: Verdict) -> str:
+    """The page as text."""
+    lines = [
+        _HEAD,
+        *_families(verdict.families),
+        *_tables(verdict.tables),
+        *_furthest(verdict.tables),
+        *_each(verdict.tables),
+        *_left_out(),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def percent(share: float, *, sign: bool = False) -> str:
+    """A share in percent, with two digits or three."""
+    digits = 0 if abs(share) >= 0.0995 else 1
+    return f"{100 * share:{'+' if sign else ''}.{digits}f} %"
+
+
+def bars(points: Sequence[Point]) -> str:
+    """One bar a row: low where predicted too fast, in the middle where right, high where too slow."""
+    return "".join(_BARS[bisect(_RATIOS, 1 + point.error)] for point in points)
+
+
+def _families(families: Sequence[FamilyVerdict]) -> Iterator[str]:
+    yield "## By family\n"
+    yield "| family | rows checked | median error | worst | rows fitted on | their median |"
+    yield "|---|---|---|---|---|---|"
+    for each in families:
+        checked, fitted = each.checked, each.fitted
+        yield _row(
+            each.name,
+            str(len(checked)),
+            percent(median_error(checked)) if checked else "",
+            percent(worst(checked).error, sign=True) if checked else "",
+            str(len(fitted)),
+            percent(median_error(fitted)) if fitted else "",
+        )
+    yield ""
+
+
+def _tables(tables: Sequence[TableVerdict]) -> Iterator[str]:
+    yield "## By table\n"
+    yield _BARS_MEAN
+    yield "| table | role | clean | rows | median | worst | rows, one a bar |"
+    yield "|---|---|---|---|---|---|---|"
+    for each in tables:
+        table, points = each.table, each.points
+        yield _row(
+            f"[{table.name}](#{table.name})",
+            table.role,
+            "no" if table.unclean else "yes",
+            str(len(points)),
+            percent(median_error(points)),
+            percent(worst(points).error, sign=True),
+            bars(points) if len(points) <= 2 * _MOST_WORST else bars(points[: 2 * _MOST_WORST]) + " ...",
+        )
+    yield ""
+
+
+def _furthest(tables: Sequence[TableVerdict]) -> Iterator[str]:
+    rows = [(each.table, point) for each in tables if each.table.role == "check" for point in each.points]
+    rows.sort(key=lambda found: -abs(found[1].error))
+    if len(rows) <= _MOST_WORST:
+        return
+    yield f"## The {_MOST_WORST} rows that are furthest off\n"
+    yield "Of all tables that were checked.\n"
+    yield "| table | row | measured | predicted | error |"
+    yield "|---|---|---|---|---|"
+    for table, point in rows[:_MOST_WORST]:
+        times = (units.format_time(point.measured_s), units.format_time(point.predicted_s))
+        yield _row(f"[{table.name}](#{table.name})", point.label, *times, percent(point.error, sign=True))
+    yield ""
+
+
+def _each(tables: Sequence[TableVerdict]) -> Iterator[str]:
+    yield "## The tables\n"
+    for each in tables:
+        table, furthest = each.table, worst(each.points)
+        yield f"### {table.name}\n"
+        yield f"{table.title}. {_hardware(table)}\n"
+        if table.unclean:
+            yield f"* Not clean: {table.unclean}."
+        if table.software:
+            yield f"* Software: {table.software}."
+        if table.notes:
+            yield f"* {table.notes[0].upper()}{table.notes[1:]}."
+        times = (units.format_time(furthest.measured_s), units.format_time(furthest.predicted_s))
+        yield (
+            f"* Median {percent(median_error(each.points))} over {len(each.points)} rows; worst: {furthest.label}, "
+            f"measured {times[0]}, predicted {times[1]}."
+        )
+        yield f"* Source: {table.source}.\n" if table.source else ""
+
+
+def _hardware(table: Table) -> str:
+    """What the header says that it was measured on, in its own words."""
+    said = []
+    for key in ("cluster", "fabric"):
+        stated = table.stated(key)
+        if isinstance(stated, dict):
+            said.append(", ".join(f"{each}: {value}" for each, value in stated.items()))
+    changed = sorted({column.partition(".")[2] for column in table.columns if "." in column})
+    if changed:
+        said.append(f"by row: {', '.join(changed)}")
+    return f"`{'; '.join(said)}`" if said else ""
+
+
+def _left_out() -> Iterator[str]:
+    text = (files("eastwest.validation") / "tables" / "left-out.yaml").read_text(encoding="utf-8")
+    data = parse(text, "left-out.yaml").data
+    yield "## What is left out\n"
+    yield "A public measurement that was read is a table here where\n"
+    yield from (f"* {rule}," for rule in data["rules"].values())
+    yield "\nand these are not:\n"
+    yield "| what | fails | source |"
+    yield "|---|---|---|"
+    for each in data["left_out"]:
+        yield _row(each["what"], each["rule"], each["source"])
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cell.replace('|', ' ') for cell in cells)} |"
