@@ -118,7 +118,7 @@ def test_mistakes_are_told_as_the_page_says(right, wrong, message):
 
 
 def test_every_key_of_the_schema_is_described():
-    keyed = ("study.md", "simulate.md", "import.md", "datapath.md")
+    keyed = ("study.md", "simulate.md", "import.md", "datapath.md", "training.md")
     pages = [(ROOT / "docs" / page).read_text(encoding="utf-8") for page in keyed]
     described = set(re.findall(r"`(\w+)`", "".join(pages)))
     schema = spec.json_schema()

@@ -15,6 +15,7 @@ from eastwest.spec.settings_file import FileSettings, read_settings
 from eastwest.spec.start import starting_file, write_starting_file
 from eastwest.spec.study import Prices, Study, StudyError
 from eastwest.spec.sweep import MOST_COMBINATIONS
+from eastwest.spec.training import Training, place_of
 from eastwest.spec.tuning import Nccl
 from eastwest.spec.workloads import (
     Collective,
@@ -68,6 +69,7 @@ __all__ = [
     "StorageOperation",
     "Study",
     "StudyError",
+    "Training",
     "Workload",
     "bundled_studies",
     "default_algorithm",
@@ -77,6 +79,7 @@ __all__ = [
     "load",
     "loads",
     "parameter",
+    "place_of",
     "read_settings",
     "starting_file",
     "write_starting_file",

@@ -20,6 +20,7 @@ from eastwest.spec.imported import Imported
 from eastwest.spec.parameters import columns
 from eastwest.spec.study import Settings, Source, Study, StudyError
 from eastwest.spec.sweep import SETTINGS, Variant, expand
+from eastwest.spec.training import Training
 from eastwest.spec.values import Surroundings
 from eastwest.spec.workloads import (
     CollectiveOperation,
@@ -235,6 +236,8 @@ def _workload_on(place: Place, workload: Workload, gpus: dict[str, int], source:
     """What is wrong with a workload on so many GPUs, by where they are."""
     if isinstance(workload, Measured):
         return _group(workload.collective.group, (*place, "collective"), gpus, source)
+    if isinstance(workload, Training):
+        return []  # whether a job fits is told of each size, when it is run
     if isinstance(workload, Imported):
         return _ranks(place, workload, gpus, source)
     return _operations(place, workload, gpus, source)

@@ -14,6 +14,7 @@ from eastwest.document import name_of, nearest
 from eastwest.spec.datapath import AroundSteps
 from eastwest.spec.imported import Imported
 from eastwest.spec.schedules import ScheduleWord
+from eastwest.spec.training import Training
 from eastwest.spec.tuning import AlgorithmWord, ProtocolWord, check, tuning
 from eastwest.spec.values import (
     ClusterName,
@@ -468,7 +469,7 @@ class Operations(AroundSteps):
 
 
 def _workload(written: Any) -> Any:
-    words = ("measured", "operations", "imported")
+    words = ("measured", "operations", "imported", "training")
     if not isinstance(written, dict):
         raise refuse(f"a workload is a mapping, not {name_of(written)}")
     if "kind" not in written:
@@ -481,7 +482,8 @@ def _workload(written: Any) -> Any:
 Workload = Annotated[
     Annotated[Measured, Tag("a workload: measured")]
     | Annotated[Operations, Tag("a workload: operations")]
-    | Annotated[Imported, Tag("a workload: imported")],
+    | Annotated[Imported, Tag("a workload: imported")]
+    | Annotated[Training, Tag("a workload: training")],
     Discriminator(lambda written: f"a workload: {written['kind']}" if isinstance(written, dict) else None),
     BeforeValidator(_workload),
 ]

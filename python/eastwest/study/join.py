@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from eastwest.errors import InputError
-from eastwest.spec import Study, StudyError
+from eastwest.spec import Study, StudyError, Training
 from eastwest.study import (
     case,
     datapath,
@@ -18,6 +18,7 @@ from eastwest.study import (
     packets,
     selection,
     timeline,
+    training,
     tuning,
     workloads,
 )
@@ -153,6 +154,7 @@ def _case(each: Combination, runs: Runs) -> tuple[Row, notes.Remark, Callable[[]
     network = runs.network(study, each.fabric, each.cluster)
     gpus, carriage = runs.gpus(network, each.placement), fabrics.carriage(study, each.fabric)
     step = runs.step(study, each.workload, network, gpus)
+    trains = isinstance(study.workloads[each.workload], Training)
     gpus = gpus[: step.ranks]  # an imported step may leave GPUs idle
     ideal = runs.simulate(study, each.workload, network, step, gpus, carriage, "ideal")
     found = ideal
@@ -171,7 +173,8 @@ def _case(each: Combination, runs: Runs) -> tuple[Row, notes.Remark, Callable[[]
         events=carriage.events if study.fidelity == "packet" else (),
         slowdown=failures.slowdown(each, runs, row.step_s),
         outage=failures.outage(each, runs),
-        choices=tuning.choices(step),
+        choices=tuning.choices_by_group(step) if trains else tuning.choices(step),
+        training=training.facts(runs.job(study, each.workload, network, step.ranks), step, found) if trains else None,
         data_path=datapath.path(
             datapath.Place(study, each.workload, each.fabric, each.cluster, network, gpus, carriage), runs, step, row
         ),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from eastwest.engine import Network, Run
-from eastwest.spec import CollectiveOperation, Imported, Measured, Study, Workload
+from eastwest.spec import CollectiveOperation, Imported, Measured, Study, Training, Workload
 from eastwest.study import load
 from eastwest.study.case import Case
 from eastwest.study.result import JobRow, Row
@@ -96,6 +96,8 @@ def _goes_straight(asked: Workload) -> bool:
     if isinstance(asked, Measured):
         collective = asked.collective
         return (collective.kind, collective.resolved_algorithm, collective.tuning) == ("all-to-all", "direct", None)
+    if isinstance(asked, Training):
+        return False
     return any(
         (each.collective, each.resolved_algorithm, each.tuning) == ("all-to-all", "direct", None)
         for each in asked.operations

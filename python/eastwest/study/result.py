@@ -21,6 +21,7 @@ from eastwest.errors import InputError
 from eastwest.spec.parameters import Parameter
 from eastwest.study.stages import DataPath
 from eastwest.study.timeline import Timeline
+from eastwest.study.training import TrainingFacts
 from eastwest.workload import Algorithm, Protocol
 
 if TYPE_CHECKING:
@@ -131,6 +132,7 @@ class Row:
     outage: Outage | None = None
     choices: tuple[Chosen, ...] = ()
     packets: Messages | None = None
+    training: TrainingFacts | None = None
     data_path: DataPath | None = None
 
 
@@ -319,7 +321,7 @@ def _flat(study: str, row: Row, words: set[str]) -> dict[str, Any]:
         if row.packets is None or packets is None
         else {f"packets_{k}": v for k, v in _packets(row.packets).items() if k not in _LISTS}
     )
-    values |= _flat_path(values.pop("data_path"))
+    values |= _flat_path(values.pop("data_path")) | _flat_training(values.pop("training"))
     bottleneck, tiers, cost = values.pop("bottleneck"), values.pop("tiers"), values.pop("cost")
     values |= {f"bottleneck_{key}": value for key, value in bottleneck.items()} | cost
     for load in tiers:
@@ -337,6 +339,16 @@ def _flat_path(path: dict[str, Any] | None) -> dict[str, Any]:
     values |= {f"{key}_gpu_hours_a_month": value for key, value in hours.items()}
     values |= {key if key == "goodput" else f"checkpoint_{key}": value for key, value in (checkpoints or {}).items()}
     return {f"path_{key}": value for key, value in values.items()}
+
+
+def _flat_training(facts: dict[str, Any] | None) -> dict[str, Any]:
+    """Columns of a training job: `training_mfu`, `training_exposed_tensor_s`, `training_memory_weights`."""
+    if facts is None:
+        return {}
+    exposed, memory = facts.pop("exposed_s"), facts.pop("memory")
+    values = facts | {f"exposed_{kind}_s": value for kind, value in exposed.items()}
+    values |= {f"memory_{part}": value for part, value in memory.items()}
+    return {f"training_{key}": value for key, value in values.items()}
 
 
 def _told(choices: tuple[Chosen, ...]) -> str:

@@ -19,7 +19,7 @@ from eastwest.document import Mistake
 from eastwest.engine import Carriage, EngineError, Fidelity, Network, Record, Run, UnreachableError, run_by_packet
 from eastwest.fabric import place, summary
 from eastwest.spec import Placement, Study, StudyError
-from eastwest.study import fabrics, packets, tuning, workloads
+from eastwest.study import fabrics, packets, training, tuning, workloads
 from eastwest.study.remedies import remedy
 from eastwest.study.sketch import sketch
 from eastwest.study.timeline import Timeline, timeline
@@ -49,10 +49,12 @@ def _as_asked(step: Step) -> Step:
 class Runs:
     """A study while it runs: what was built and solved is kept, since many cases share it.
 
-    `work` makes of each workload's step the one that is run.
+    `work` makes of each workload's step the one that is run. Training jobs have the batch that is stated, or where that
+    is `batch_for` so many GPUs, in proportion to theirs.
     """
 
     work: Callable[[Step], Step] = _as_asked
+    batch_for: int | None = None
     engine_s: float = 0.0
     sizes: dict[tuple[str, int, float], float] = field(default_factory=dict)
     steps_s: dict[tuple[object, ...], float] = field(default_factory=dict)
@@ -107,9 +109,27 @@ class Runs:
             step = workloads.listed(asked, len(gpus))
         elif isinstance(asked, spec.Imported):
             step = workloads.imported(asked)
+        elif isinstance(asked, spec.Training):
+            return self._tuned(study, workload, self._trained(study, workload, network, len(gpus)), network, gpus)
         else:
             step = workloads.measured(asked, len(gpus)).step(self._bytes(study, workload, asked))
         return self._tuned(study, workload, self.work(step), network, gpus)
+
+    def job(self, study: Study, workload: str, network: Network, ranks: int) -> training.Job:
+        """The training job of a workload on so many GPUs of a network; raises `StudyError` where it is none."""
+        times = 1.0 if self.batch_for is None else ranks / self.batch_for
+        return training.job(study, workload, network.fabric, ranks, times)
+
+    def _trained(self, study: Study, workload: str, network: Network, ranks: int) -> Step:
+        """The step of a training job; raises `UnrunnableError` where it does not fit the GPUs, or into them."""
+        try:
+            job = self.job(study, workload, network, ranks)
+            try:
+                return job.step()
+            except ValueError as error:
+                raise training.refused(study, workload, error) from None
+        except StudyError as error:
+            raise UnrunnableError(error.mistakes, error.mistakes[0].message) from None
 
     def _tuned(self, study: Study, workload: str, step: Step, network: Network, gpus: Gpus) -> Step:
         try:

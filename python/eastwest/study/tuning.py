@@ -17,6 +17,7 @@ from eastwest.engine.program import BITS
 from eastwest.fabric import Fabric
 from eastwest.spec import Study
 from eastwest.study.result import Chosen
+from eastwest.study.training import kind_of
 from eastwest.workload import Collective, Groups, Step, Tuning, nccl
 
 Gpus = npt.NDArray[np.uint32]
@@ -87,6 +88,16 @@ def choices(step: Step) -> tuple[Chosen, ...]:
         replace(group[0], operation=f"{group[0].operation} and {len(group) - 1} alike") if len(group) > 1 else group[0]
         for group in alike.values()
     )
+
+
+def choices_by_group(step: Step) -> tuple[Chosen, ...]:
+    """What was chosen for each kind of group and collective of a training job; several where sizes differ."""
+    found: dict[Chosen, None] = {}
+    for each in step.operations:
+        if isinstance(each, Collective) and each.tuning is not None and each.tuning.is_done:
+            name = f"{kind_of(each.queue)} {each.kind}"
+            found[Chosen(name, each.algorithm, each.tuning.protocol, each.channels)] = None
+    return tuple(sorted(found, key=lambda chosen: chosen.operation))
 
 
 def machine_of(study: Study, fabric: Fabric) -> nccl.Machine:
