@@ -53,6 +53,7 @@ def test_a_table_holds_what_its_header_states_and_its_rows_with_their_lines(tabl
         ("all-reduce", "all-redoos", r"mine.csv:\d+:\d+: .*all-redoos"),
         ("# title: two nodes", "# subject: colective", r"mine.csv:1:\d+: 'colective' is no subject.*'collective'"),
         ("# title: two nodes", "# role: fitted", r"mine.csv:1:\d+: 'fitted' is no role of a table"),
+        ("# title: two nodes", "# gpus_per_process: all", r"mine.csv:1:\d+: 'all' is no number of GPUs"),
         ("# title: two nodes", "# title: [a, b]", r"mine.csv:1:\d+: title is a text, not a list"),
         ("# title: two nodes", "# program: perftest", r"mine.csv:1:\d+: nothing is known of the program 'perftest'"),
         ("# title: two nodes", "# title: {", r"mine.csv:\d+:\d+: is not YAML"),
@@ -93,3 +94,40 @@ def test_a_row_that_changes_the_conditions_to_something_wrong_is_told_by_its_lin
     text = GOOD.replace("size,time_us\n8,30", "size,time_us,cluster.server\n8,30,hgx-h1").replace("4500", "4500,")
     with pytest.raises(MistakesError, match=r"mine.csv:6:1: .*hgx-h1"):
         validate([table(text)])
+
+
+HEADER = GOOD[: GOOD.index("size,")]
+LOG = """\
+# nThread 1 nGpus 1 minBytes 8 maxBytes 1073741824 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+           8             2     float     sum      -1    68.14    0.00    0.00      0    30.52    0.00    0.00      0
+  1073741824     268435456     float     sum      -1   4500.0  238.61  447.39      0   4478.8  239.74  449.51      0
+"""
+
+
+def test_a_log_of_nccl_tests_stands_for_rows_in_place(table, tmp_path):
+    (tmp_path / "run.log").write_text(LOG)
+    (found,) = validate([table(f"{HEADER}# log: run.log\n")]).tables
+    assert [point.label for point in found.points] == ["all-reduce, 8 B, 16 GPUs", "all-reduce, 1 GiB, 16 GPUs"]
+    assert [point.measured_s for point in found.points] == pytest.approx([30.52e-6, 4478.8e-6])
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("# log: none.log\n", r"mine.csv:5:\d+: .*there is no such file"),
+        ("# log: ../run.log\n", r"mine.csv:5:\d+: '../run.log' is outside the table's folder"),
+        ("# log: [run.log]\n", r"mine.csv:5:\d+: log names a file beside the table, not a list"),
+        ("# log: run.log\nsize,time_us\n8,3\n", r"mine.csv:6:1: has rows, and a log beside"),
+        (
+            "# log: run.log\n# algoritm: tree\n",
+            r"mine.csv:6:\d+: 'algoritm' says nothing here; did you mean 'algorithm'",
+        ),
+    ],
+)
+def test_a_log_that_cannot_be_used_is_told_at_the_key_that_names_it(table, tmp_path, more, told):
+    (tmp_path / "run.log").write_text(LOG)
+    with pytest.raises(MistakesError) as caught:
+        validate([table(HEADER + more)])
+    assert re.search(told, str(caught.value)), str(caught.value)

@@ -73,6 +73,13 @@ def test_a_program_s_own_time_is_added(tmp_path):
     assert slower.predicted_s - plain.predicted_s == pytest.approx(17e-6)
 
 
+def test_a_process_of_eight_gpus_launches_on_one_after_another(tmp_path):
+    (small, large) = verdict(tmp_path, ["8,35", "1 GiB,5000"], more="# gpus_per_process: 8\n").tables[0].points
+    (_, same) = verdict(tmp_path, ["8,35", "1 GiB,5000"]).tables[0].points
+    assert small.predicted_s == pytest.approx(8 * 4.4e-6)  # 35 us: superbenchmark's log of 8 A100
+    assert large.predicted_s == same.predicted_s
+
+
 def test_send_recv_moves_each_message_over_the_slowest_link_once(tmp_path):
     (found,) = verdict(tmp_path, ["1 GiB,25000"], more="# collective: send-recv\n").tables[0].points
     rate = 400e9 / 8 * 4096 / 4122  # one NIC from node to node, less InfiniBand's headers

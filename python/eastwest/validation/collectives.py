@@ -5,16 +5,16 @@ Rows that differ in size alone are one curve. Not here: what NCCL would choose (
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
 
 from eastwest.document import nearest
-from eastwest.errors import InputError
-from eastwest.spec import StudyError
-from eastwest.study.curve import bus_factor, curve
+from eastwest.spec import Study, StudyError
+from eastwest.study.curve import Bench, bus_factor, set_up
 from eastwest.validation import cells, conditions
-from eastwest.validation.exchange import exchange_s, ring
 from eastwest.validation.points import Point, family, shown_size
-from eastwest.validation.programs import ADDED_S
+from eastwest.validation.programs import PROGRAMS
 from eastwest.validation.tables import Row, Table
 from eastwest.workload.nccl import METHOD_OF
 
@@ -36,11 +36,8 @@ def points(table: Table) -> list[Point]:
         TableError: a column is missing or says something that cannot be.
         StudyError: the fabric cannot be built, or the collective not be run there.
     """
-    conditions.check(table, (*CHOICES, "program"), COLUMNS)
-    program = table.stated("program") or "nccl-tests"
-    if program not in ADDED_S:
-        said = f"nothing is known of the program {program!r}"
-        raise table.refuse_at(("program",), said, ADDED_S, nearest(program, ADDED_S))
+    conditions.check(table, (*CHOICES, "program", "gpus_per_process"), COLUMNS)
+    seen_s = _seen_s(table)
     curves: dict[tuple[conditions.Change, tuple[tuple[str, str | None], ...]], list[Row]] = {}
     for row in table.rows:
         choice = tuple((key, row.cells.get(key, _text(table.stated(key)))) for key in CHOICES)
@@ -48,9 +45,21 @@ def points(table: Table) -> list[Point]:
     found = [
         point
         for (changed, choice), rows in curves.items()
-        for point in _curve(table, rows, changed, dict(choice), ADDED_S[program])
+        for point in _curve(table, rows, changed, dict(choice), seen_s)
     ]
     return sorted(found, key=lambda each: each.line)
+
+
+def _seen_s(table: Table) -> Callable[[float], float]:
+    """What the program that measured shows of a collective's time."""
+    program, processes = table.stated("program") or "nccl-tests", table.stated("gpus_per_process")
+    if program not in PROGRAMS:
+        said = f"nothing is known of the program {program!r}"
+        raise table.refuse_at(("program",), said, PROGRAMS, nearest(program, PROGRAMS))
+    gpus = 1 if processes is None else processes
+    if isinstance(gpus, bool) or not isinstance(gpus, int) or not 1 <= gpus <= 1024:
+        raise table.refuse_at(("gpus_per_process",), f"{gpus!r} is no number of GPUs that a process has")
+    return lambda taken_s: PROGRAMS[program].seen_s(taken_s, gpus)
 
 
 def _text(said: object) -> str | None:
@@ -58,30 +67,15 @@ def _text(said: object) -> str | None:
 
 
 def _curve(
-    table: Table, rows: list[Row], changed: conditions.Change, choice: Choice, added_s: float
+    table: Table, rows: list[Row], changed: conditions.Change, choice: Choice, seen_s: Callable[[float], float]
 ) -> Iterable[Point]:
     """The points of rows that differ in size alone."""
     kind = choice["collective"] or "all-reduce"
     sizes = [cells.size_bytes(table, row) for row in rows]
     gpus = None if choice["gpus"] is None else cells.whole(table, rows[0], "gpus", choice["gpus"], least=2)
-    study = conditions.study(table, changed, rows[0].line)
-    try:
-        if kind == SEND_RECV:
-            ranks = gpus or study.gpus(conditions.MEASURED)
-            times_s = exchange_s(study, sizes, ring(ranks), ranks)
-        else:
-            algorithm = choice["algorithm"] or "auto"
-            protocol = choice["protocol"] or ("auto" if algorithm in METHOD_OF else None)
-            ran = curve(study, conditions.MEASURED, kind, sizes, algorithm, gpus, protocol=protocol)
-            ranks, times_s = ran.gpus, [point.time_s for point in ran.points]
-    except StudyError as error:
-        if all(mistake.file == str(study.file) for mistake in error.mistakes):
-            raise
-        first = error.mistakes[0]  # of the collective, which is in no study
-        raise table.refuse(rows[0].line, first.message, first.expected, first.nearest) from None
-    except InputError as error:
-        raise table.refuse(rows[0].line, str(error)) from None
-    for row, size, time_s in zip(rows, sizes, times_s, strict=True):
+    bench = _bench(table, rows[0], conditions.study(table, changed, rows[0].line), choice, gpus)
+    ranks = len(bench.gpus)
+    for row, size in zip(rows, sizes, strict=True):
         told = (kind, shown_size(size), f"{ranks:,} GPUs", row.cells.get("algorithm", ""))
         label = ", ".join(word for word in told if word)
         yield Point(
@@ -89,8 +83,29 @@ def _curve(
             label,
             table.family or family(kind, size),
             _measured_s(table, row, size, kind, ranks),
-            time_s + added_s,
+            seen_s(float(np.median(bench.times_s(size)[0]))),
         )
+
+
+def _bench(table: Table, row: Row, study: Study, choice: Choice, gpus: int | None) -> Bench:
+    """The collective of a row, ready to be run on the first `gpus` GPUs of its fabric (all, where None)."""
+    kind, algorithm = choice["collective"] or "all-reduce", choice["algorithm"] or "auto"
+    protocol = choice["protocol"] or ("auto" if algorithm in METHOD_OF else None)
+    try:
+        if kind == SEND_RECV:
+            bench = set_up(study, conditions.MEASURED, None)
+        else:
+            bench = set_up(study, conditions.MEASURED, kind, algorithm, protocol)
+    except StudyError as error:
+        if all(mistake.file == str(study.file) for mistake in error.mistakes):
+            raise
+        first = error.mistakes[0]  # of the collective, which is in no study
+        raise table.refuse(row.line, first.message, first.expected, first.nearest) from None
+    if gpus is None:
+        return bench
+    if gpus > len(bench.gpus):
+        raise table.refuse(row.line, f"gpus: {gpus} are more than the {len(bench.gpus):,} that the fabric joins")
+    return bench.among(bench.gpus[:gpus])
 
 
 def _measured_s(table: Table, row: Row, size: float, kind: str, ranks: int) -> float:

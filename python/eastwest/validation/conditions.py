@@ -41,7 +41,7 @@ def check(table: Table, keys: tuple[str, ...], columns: tuple[str, ...]) -> None
         if key not in known:
             message = f"{key!r} says nothing here"
             raise TableError([table.header.mistake((key,), message, known, nearest(key, known), key=True)])
-    line = table.rows[0].line - 1
+    line = table.rows[0].line - ("log" not in table.header.data)
     for column in table.columns:
         section, dot, _ = column.partition(".")
         if column not in columns and not (dot and section in KEYS_OF_CONDITIONS):

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
+from eastwest.study.curve import set_up
 from eastwest.validation import cells, conditions
-from eastwest.validation.exchange import exchange_s
 from eastwest.validation.points import Point, shown_size
 from eastwest.validation.tables import Table
+from eastwest.workload import SendRecv
 
 FAMILY = "small-message latency"
 COLUMNS = ("size", "to", *cells.TIMES)
@@ -24,10 +29,11 @@ def points(table: Table) -> list[Point]:
         size, changed = cells.size_bytes(table, row), conditions.change(row)
         to = cells.whole(table, row, "to", row.cells.get("to", "1"), least=1)
         study = conditions.study(table, changed, row.line)
-        gpus = study.gpus(conditions.MEASURED)
-        if to >= gpus:
-            raise table.refuse(row.line, f"to: the GPUs are 0 to {gpus - 1}, and there is no {to}")
-        (taken_s,) = exchange_s(study, [size], [(0, to)], gpus)
+        bench = set_up(study, conditions.MEASURED, None)
+        if to >= len(bench.gpus):
+            raise table.refuse(row.line, f"to: the GPUs are 0 to {len(bench.gpus) - 1:,}, and there is no {to}")
+        message = SendRecv("message", size, np.array([(0, to)], dtype=np.uint32))
+        taken_s = float(np.median(replace(bench, operation=message).times_s(size)[0]))
         column = cells.the_one_of(table, row, cells.TIMES)
         measured_s = cells.number(table, row, column) * cells.TIMES[column]
         label = ", ".join((f"{shown_size(size)} to GPU {to}", *(cell for _, cell in changed)))

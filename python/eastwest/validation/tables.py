@@ -9,18 +9,20 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from eastwest.document import Document, Mistake, MistakesError, Place, name_of, nearest, parse
+from eastwest.errors import InputError
+from eastwest.validation import logs
 
 Role = Literal["fit", "check"]
 
 LARGEST_BYTES = 1 << 22
 MOST_ROWS = 10_000
 _TEXTS = ("title", "source", "unclean", "notes", "software", "family")
-KEYS = ("subject", "role", *_TEXTS)
+KEYS = ("subject", "role", "log", *_TEXTS)
 """What every table may state."""
 
 
@@ -84,8 +86,13 @@ def read(path: Path, subjects: Iterable[str], shown: str | None = None) -> Table
     file = shown or str(path)
     lines = _text(path, file).splitlines()
     first = next((index for index, line in enumerate(lines) if line.strip() and line[0] != "#"), len(lines))
-    columns, rows = _rows(lines, first, file)
-    header = _header(lines[:first], file)
+    header = _header(lines[:first], file) if first else Document(file, {})
+    columns, rows = _rows(lines, first, file) if "log" not in header.data else _logged(header, path, lines, first)
+    if not first or not header.data:
+        message = (
+            "the lines that begin with # say what was measured, as in '# cluster: { server: hgx-h100, servers: 2 }'"
+        )
+        raise TableError([Mistake(file, 1, 1, f"{message}; there are none")])
     known = tuple(subjects)
     subject = header.data.get("subject", known[0])
     if subject not in known:
@@ -130,12 +137,25 @@ def _header(lines: list[str], file: str) -> Document:
         found = parse(text, file)
     except MistakesError as error:
         raise TableError(error.mistakes) from None
-    if not isinstance(found.data, dict):
-        message = (
-            "the lines that begin with # say what was measured, as in '# cluster: { server: hgx-h100, servers: 2 }'"
-        )
-        raise TableError([Mistake(file, 1, 1, f"{message}; found {name_of(found.data)}")])
-    return found
+    if not isinstance(found.data, dict | None):
+        message = "the lines that begin with # are keys and values, as in '# cluster: { server: hgx-h100, servers: 2 }'"
+        raise TableError([Mistake(file, 1, 1, f"{message}, not {name_of(found.data)}")])
+    return replace(found, data=found.data or {})
+
+
+def _logged(header: Document, path: Path, lines: list[str], first: int) -> tuple[tuple[str, ...], tuple[Row, ...]]:
+    """Columns and rows of the log that the header names."""
+    named = header.data["log"]
+    if first < len(lines):
+        raise TableError([Mistake(header.file, first + 1, 1, "has rows, and a log beside: leave one of them out")])
+    if not isinstance(named, str):
+        raise TableError([header.mistake(("log",), f"log names a file beside the table, not {name_of(named)}")])
+    try:
+        found = logs.rows(path.parent, named)
+    except InputError as error:
+        raise TableError([header.mistake(("log",), str(error))]) from None
+    _, line, _ = header.locate(("log",))
+    return logs.COLUMNS, tuple(Row(line or 1, cells) for cells in found)
 
 
 def _rows(lines: list[str], first: int, file: str) -> tuple[tuple[str, ...], tuple[Row, ...]]:
