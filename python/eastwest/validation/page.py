@@ -9,16 +9,20 @@ from bisect import bisect
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from eastwest import units
 from eastwest.document import parse
 from eastwest.study.result import replacing
+from eastwest.validation.picture import picture
 from eastwest.validation.points import Point, median_error, worst
 from eastwest.validation.tables import Table
 from eastwest.validation.verdict import FamilyVerdict, TableVerdict, Verdict
 
 _MOST_WORST = 20
 """Worst rows that are listed, of all."""
+_MOST_OF_A_TABLE = 0.20
+"""Median error beyond which a clean table is told."""
 _BARS = "▁▂▃▄▅▆▇"
 _RATIOS = (0.5, 0.75, 0.9, 1 / 0.9, 1 / 0.75, 1 / 0.5)
 """Predicted over measured between which one bar stands for the next."""
@@ -49,22 +53,37 @@ over a quarter, by over half), ▅ ▆ ▇ ever more too slow.
 
 
 def write_page(verdict: Verdict, path: Path) -> None:
-    """Writes the page; nothing half-written is left where that fails. Raises OSError."""
-    with replacing(path) as temporary:
-        temporary.write_text(page(verdict), encoding="utf-8")
+    """Writes the page and its picture beside; nothing half-written is left where that fails. Raises OSError."""
+    for name, text in (
+        (path, page(verdict, path.with_suffix(".svg").name)),
+        (path.with_suffix(".svg"), picture(verdict)),
+    ):
+        with replacing(name) as temporary:
+            temporary.write_text(text, encoding="utf-8")
 
 
-def page(verdict: Verdict) -> str:
-    """The page as text."""
+def page(verdict: Verdict, picture_name: str) -> str:
+    """The page as text; the picture has that name."""
     lines = [
         _HEAD,
         *_families(verdict.families),
+        f"![Predicted over measured time of every row]({picture_name})\n",
+        "A dot is a row; a ring is one of a table on which constants were fitted. The green band is within a tenth.\n",
+        *_short(verdict),
         *_tables(verdict.tables),
         *_furthest(verdict.tables),
+        *_fitted(verdict.tables),
         *_each(verdict.tables),
         *_left_out(),
     ]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def aim(family: str) -> float:
+    """The median error that is aimed at: collectives at large messages, at small ones, and training."""
+    if family.startswith("training"):
+        return 0.10
+    return 0.20 if "small" in family else 0.08
 
 
 def percent(share: float, *, sign: bool = False) -> str:
@@ -80,18 +99,38 @@ def bars(points: Sequence[Point]) -> str:
 
 def _families(families: Sequence[FamilyVerdict]) -> Iterator[str]:
     yield "## By family\n"
-    yield "| family | rows checked | median error | worst | rows fitted on | their median |"
-    yield "|---|---|---|---|---|---|"
+    yield "| family | rows checked | median error | aim | worst | rows fitted on | their median |"
+    yield "|---|---|---|---|---|---|---|"
     for each in families:
         checked, fitted = each.checked, each.fitted
         yield _row(
             each.name,
             str(len(checked)),
             percent(median_error(checked)) if checked else "",
+            percent(aim(each.name)),
             percent(worst(checked).error, sign=True) if checked else "",
             str(len(fitted)),
             percent(median_error(fitted)) if fitted else "",
         )
+    yield ""
+
+
+def _short(verdict: Verdict) -> Iterator[str]:
+    """The families beyond their aim, and the clean tables beyond a fifth, with what is known of why."""
+    yield "## Where it falls short\n"
+    beyond = [each for each in verdict.families if median_error(each.points) > aim(each.name)]
+    for each in beyond:
+        yield f"* {each.name}: {percent(median_error(each.points))}, where {percent(aim(each.name))} is aimed at."
+    tables = [
+        each
+        for each in verdict.tables
+        if each.table.role == "check" and not each.table.unclean and median_error(each.points) > _MOST_OF_A_TABLE
+    ]
+    for table in tables:
+        why = f": {table.table.why}" if table.table.why else ""
+        yield f"* [{table.table.name}](#{table.table.name}), clean, {percent(median_error(table.points))}{why}."
+    if not beyond and not tables:
+        yield "Every family is within its aim, and every clean table within a fifth."
     yield ""
 
 
@@ -129,6 +168,24 @@ def _furthest(tables: Sequence[TableVerdict]) -> Iterator[str]:
     yield ""
 
 
+def _fitted(tables: Sequence[TableVerdict]) -> Iterator[str]:
+    shown = {each.table.name for each in tables}
+    entries = [each for each in beside("fitted.yaml") if shown & set(each["tables"])]
+    if not entries:
+        return
+    yield "## What was fitted\n"
+    yield "| what | stands in | fitted on |"
+    yield "|---|---|---|"
+    for each in entries:
+        yield _row(each["what"], each["stands"], ", ".join(f"[{name}](#{name})" for name in each["tables"]))
+    yield ""
+
+
+def beside(name: str) -> Any:
+    """The plain values of a file beside the bundled tables."""
+    return parse((files("eastwest.validation") / "tables" / name).read_bytes(), name).data
+
+
 def _each(tables: Sequence[TableVerdict]) -> Iterator[str]:
     yield "## The tables\n"
     for each in tables:
@@ -163,8 +220,7 @@ def _hardware(table: Table) -> str:
 
 
 def _left_out() -> Iterator[str]:
-    text = (files("eastwest.validation") / "tables" / "left-out.yaml").read_text(encoding="utf-8")
-    data = parse(text, "left-out.yaml").data
+    data = beside("left-out.yaml")
     yield "## What is left out\n"
     yield "A public measurement that was read is a table here where\n"
     yield from (f"* {rule}," for rule in data["rules"].values())

@@ -21,7 +21,7 @@ Role = Literal["fit", "check"]
 
 LARGEST_BYTES = 1 << 22
 MOST_ROWS = 10_000
-_TEXTS = ("title", "source", "unclean", "notes", "software", "family")
+_TEXTS = ("title", "source", "unclean", "notes", "software", "family", "why")
 KEYS = ("subject", "role", "log", *_TEXTS)
 """What every table may state."""
 
@@ -44,7 +44,7 @@ class Table:
 
     `subject` names what was measured, and so who predicts it. Constants are fitted on tables with the role fit, and the
     model is held against the others. `unclean` says why a table is no fair test, where it is none. `header` is all that
-    is stated, `folder` where files that it names lie.
+    is stated, `folder` where files that it names lie. `why` says what the model lacks, where it is far off.
     """
 
     name: str
@@ -60,6 +60,7 @@ class Table:
     notes: str = ""
     software: str = ""
     family: str = ""
+    why: str = ""
 
     def stated(self, key: str) -> Any:
         """What the header says of a key; None where nothing."""
