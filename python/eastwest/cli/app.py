@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from eastwest.cli import catalog, curve, export, fabric, init, scaling, schema, sensitivity, simulate, study, validate
+from eastwest.cli import catalog, curve, expect, export, fabric, init, scaling, schema, sensitivity, simulate, study, validate
 from eastwest.errors import InputError
 
 BROKEN = 70
@@ -43,7 +43,7 @@ def options(
     """Designs, proves, builds and runs the network of an AI cluster."""
 
 
-for verb in (study, simulate, scaling, curve, sensitivity, fabric, export, validate, init, schema, catalog):
+for verb in (study, simulate, scaling, curve, expect, sensitivity, fabric, export, validate, init, schema, catalog):
     verb.add(app)
 
 

@@ -10,6 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+_LAST_DIGIT = 0.005e9
+"""Half of the last digit of a bandwidth in the table, byte/s."""
+_LEAST_RATE = 0.5e9
+
 
 @dataclass(frozen=True)
 class Timing:
@@ -59,7 +63,8 @@ class Told:
 
     `networks` are plug-ins that carried channels (IB, Socket, ...), `nics` numbers of NICs that did; `with_gdr` and
     `without_gdr` count channels that did or did not go from GPU memory straight to a NIC. `transports` counts channels
-    inside a server by kind (P2P, SHM). `environment` has the variables that it took notice of.
+    inside a server by kind (P2P, SHM). `speakers` counts GPUs of a server that said anything. `environment` has the
+    variables that it took notice of.
     """
 
     lines: int = 0
@@ -74,6 +79,7 @@ class Told:
     channels: int | None = None
     ranks: int | None = None
     nodes: int | None = None
+    speakers: int = 0
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     warnings: tuple[str, ...] = ()
 
@@ -82,7 +88,8 @@ class Told:
 class Benchmark:
     """One table of a file: `test` is its program's name (all_reduce_perf), None where the file does not say.
 
-    `unread` counts lines that began as rows and could not be read: cut off, or mixed with other output.
+    `unread` counts lines that began as rows and could not be read: cut off, or mixed with other output. `thread_gpus`
+    is how many GPUs one thread drives (-g).
     """
 
     file: str
@@ -93,6 +100,7 @@ class Benchmark:
     version: str | None = None
     told: Told = Told()
     unread: int = 0
+    thread_gpus: int | None = None
 
     @property
     def ranks(self) -> int | None:
@@ -107,21 +115,26 @@ class Benchmark:
     @property
     def bus_factor(self) -> float | None:
         """Bus bandwidth over algorithm bandwidth, by the rows with most digits; None where all are too slow."""
-        halves = [half for row in self.rows for half in row.halves if half.algbw > 0]
-        best = sorted(halves, key=lambda half: -half.algbw)[:5]
-        if not best or best[0].algbw < 1e9:
-            return None
-        return statistics.median(half.busbw / half.algbw for half in best)
+        best = self._fastest
+        return statistics.median(half.busbw / half.algbw for half in best) if best else None
 
     @property
     def implied_ranks(self) -> int | None:
-        """Ranks that the ratio of both bandwidths implies, by nccl-tests' formulas; None where it implies none."""
+        """Ranks that the ratio of both bandwidths implies, by nccl-tests' formulas; None where digits do not tell."""
         factor = self.bus_factor
-        if factor is None or factor <= 0:
+        if factor is None or not self._fastest:
             return None
-        test = self.test or ("all_reduce_perf" if factor > 1.001 else "")
+        test = self.test or ("all_reduce_perf" if factor > 1 else "")
         if test == "all_reduce_perf":  # 2 (n - 1) / n
-            return round(2 / (2 - factor)) if factor < 1.9999 else None
-        if test in ("all_gather_perf", "reduce_scatter_perf", "alltoall_perf"):  # (n - 1) / n
-            return round(1 / (1 - factor)) if factor < 0.9999 else None
-        return None
+            missing = 1 - factor / 2
+        elif test in ("all_gather_perf", "reduce_scatter_perf", "alltoall_perf"):  # (n - 1) / n
+            missing = 1 - factor
+        else:
+            return None
+        blur = 2 * _LAST_DIGIT / min(half.algbw for half in self._fastest)
+        return round(1 / missing) if missing > 0 and blur / missing**2 < 0.4 else None
+
+    @property
+    def _fastest(self) -> list[Timing]:
+        halves = [half for row in self.rows for half in row.halves if half.algbw >= _LEAST_RATE]
+        return sorted(halves, key=lambda half: -half.algbw)[:5]

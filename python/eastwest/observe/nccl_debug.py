@@ -13,7 +13,7 @@ from types import MappingProxyType
 from eastwest.observe.benchmark import Told
 
 SAID = re.compile(
-    r"\S{1,256}:\d{1,9}:\d{1,9} \[[^\]\s]{1,8}\] (?:[\w/.]{1,64}:\d{1,6} )?NCCL (INFO|WARN|TRACE|VERSION) ?"
+    r"\S{1,256}:\d{1,9}:\d{1,9} \[([^\]\s]{1,8})\] (?:[\w/.]{1,64}:\d{1,6} )?NCCL (INFO|WARN|TRACE|VERSION) ?"
 )
 """The head of such a line: host, process, thread, device."""
 
@@ -34,6 +34,7 @@ _MOST_WARNINGS = 20
 def told(lines: Iterable[str]) -> Told:
     """What NCCL said, of all lines that it wrote: each from its head on or without."""
     count, version, nvls = 0, None, None
+    speakers: set[str] = set()
     channels = ranks = nodes = None
     networks: dict[str, None] = {}
     listed: dict[str, None] = {}
@@ -44,6 +45,8 @@ def told(lines: Iterable[str]) -> Told:
     warnings: dict[str, None] = {}
     for line in lines:
         count += 1
+        if head := SAID.match(line):
+            speakers.add(head[1])
         if found := _CHANNEL.search(line):
             if way := _NETWORK.match(found[1]):
                 networks[way[1]] = None
@@ -83,6 +86,7 @@ def told(lines: Iterable[str]) -> Told:
         channels=channels,
         ranks=ranks,
         nodes=nodes,
+        speakers=len(speakers),
         environment=MappingProxyType(environment),
         warnings=tuple(warnings),
     )

@@ -49,6 +49,7 @@ def parse(text: str, file: str) -> tuple[Benchmark, ...]:
             _dotted(version) if isinstance(version, int) else None,
             Told(environment=_environment(_list(data.get("env")))),
             len(results) - len(rows),
+            _thread_gpus(data.get("config")),
         ),
     )
 
@@ -94,6 +95,11 @@ def _devices(data: Mapping[str, Any]) -> tuple[Device, ...]:
         for each in _list(listed)
         if isinstance(each, dict)
     )
+
+
+def _thread_gpus(config: Any) -> int | None:
+    number = _number(config.get("ngpus")) if isinstance(config, dict) else None
+    return None if number is None else int(number)
 
 
 def _environment(listed: list[Any]) -> Mapping[str, str]:

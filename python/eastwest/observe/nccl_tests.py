@@ -36,6 +36,7 @@ _TYPES = (
 )
 _ROW = re.compile(rf"(?:^|[\s:>\]|])(\d{{1,18}})\s+(\d{{1,18}})\s+({_TYPES})(?=\s|$)(.*)$")
 _HEADS = re.compile(r"#\s*size\s+count\s+type\b(.*)$")
+_SETTINGS = re.compile(r"#\s*nThread\s+\d{1,6}\s+nGpus\s+(\d{1,4})")
 _START = re.compile(r"#\s*(?:nThread\s+\d|Collective test starting: |nccl-tests version )")
 _NAMED = re.compile(rf"(?<![\w-])({'|'.join(TESTS)})(?![\w-])")
 _DEVICE = re.compile(
@@ -92,6 +93,7 @@ class _Reader:
     devices: list[Device] = field(default_factory=list)
     test: str | None = None
     version: str | None = None
+    thread_gpus: int | None = None
     line: int = 0
     unread: int = 0
     open_row: str = ""
@@ -112,6 +114,8 @@ class _Reader:
                 return
         if _START.search(line) and self.rows:
             self.close()
+        if settings := _SETTINGS.search(line):
+            self.thread_gpus = int(settings[1])
         if named := _NAMED.search(line):
             if self.rows and "concluded" not in line:
                 self.close()
@@ -167,6 +171,7 @@ class _Reader:
                 self.version or said.version,
                 said,
                 self.unread,
+                self.thread_gpus,
             )
             self.done.append(made)
             self.rows, self.devices, self.said, self.heads, self.test = [], [], [], [], None

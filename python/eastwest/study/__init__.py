@@ -1,6 +1,6 @@
 """The main job: from a study file to an answer."""
 
-from eastwest.study.curve import Curve, curve
+from eastwest.study.curve import Bench, Curve, curve, set_up
 from eastwest.study.fabrics import build_fabric, routes
 from eastwest.study.join import run
 from eastwest.study.result import FabricFacts, Row, StudyResult, jobs_table, to_json, to_table
@@ -9,6 +9,7 @@ from eastwest.study.sensitivity import Sensitivity, sensitivity
 from eastwest.study.timeline import Timeline
 
 __all__ = [
+    "Bench",
     "Curve",
     "FabricFacts",
     "Row",
@@ -23,6 +24,7 @@ __all__ = [
     "run",
     "scaling",
     "sensitivity",
+    "set_up",
     "to_json",
     "to_table",
 ]

@@ -1,0 +1,59 @@
+"""Why a log falls short: every rule is asked, and what explains most comes first.
+
+A finding that the log itself states comes before one by simulation; one by simulation is left out where it explains
+less than half of the difference, or clearly less than another. Not here: the rules (`rules`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from eastwest.expect.comparison import Comparison
+from eastwest.expect.finding import Finding
+from eastwest.expect.rules import log, rates, shape
+
+Rule = Callable[[Comparison], Finding | None]
+_ALWAYS: tuple[Rule, ...] = (log.corrupted, shape.dips, shape.in_place, shape.unsteady)
+"""What is worth telling even of a log that agrees."""
+_WHERE_SHORT: tuple[Rule, ...] = (
+    log.sockets,
+    log.idle_nics,
+    log.staged,
+    log.no_peer_access,
+    log.settings,
+    rates.slow_nics,
+    rates.slow_switches,
+    rates.slow_nvlink,
+    rates.other_algorithm,
+    rates.unlucky_hash,
+    shape.latency_gap,
+    shape.collapse,
+)
+LEAST_EXPLAINED = 0.5
+_BEHIND = 0.1
+_ALIKE = 0.04
+"""Parts that differ by less are alike, and stay in the order of the rules: what is seen more often comes first."""
+
+
+def diagnosed(comparison: Comparison) -> tuple[Finding, ...]:
+    """Findings on one log, the likeliest first.
+
+    Raises:
+        StudyError: the collective cannot be run on the fabric.
+    """
+    rules = _ALWAYS if all(band.agrees for band in comparison.bands) else (*_ALWAYS, *_WHERE_SHORT)
+    found = [finding for rule in rules if (finding := rule(comparison)) is not None]
+    best = max((each.explains for each in found if each.explains is not None), default=0.0)
+    least = max(LEAST_EXPLAINED, best - _BEHIND)
+    worth = [each for each in found if each.is_certain or each.explains is None or each.explains >= least]
+
+    def place(finding: Finding) -> tuple[bool, int]:
+        return not finding.is_certain, int((best - (finding.explains or 0.0)) / _ALIKE)
+
+    return tuple(sorted(worth, key=place))
+
+
+def across(comparisons: Sequence[Comparison]) -> tuple[Finding, ...]:
+    """Findings on several logs together."""
+    found = shape.falls_with_nodes(comparisons)
+    return () if found is None else (found,)
