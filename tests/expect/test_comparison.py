@@ -45,6 +45,12 @@ def test_sizes_run_several_times_count_by_their_median(log: Log, compared: Compa
     assert compared("\n".join([*clean, *again])).agrees
 
 
+def test_one_thread_that_launches_on_eight_gpus_is_expected_to_take_longer(log: Log, compared: Compare) -> None:
+    heads = "# nThread 1 nGpus 8 minBytes 8 maxBytes 8589934592 step: 4(factor) warmup iters: 5 iters: 20\n"
+    alone, driven = (compared(said + log(nodes=1)).pairs[0].expected.time_s for said in ("", heads))
+    assert driven == pytest.approx(max(alone, 8 * 4.4e-6))  # validation/programs.py: 4.4 us a launch
+
+
 def test_a_forced_algorithm_is_what_is_expected(log: Log, compared: Compare, study: spec.Study) -> None:
     said = "n1:1:2 [0] NCCL INFO NCCL_ALGO set by environment to Ring.\n"
     found = compared(log(Fault(algorithm="rail-ring"), said=said))

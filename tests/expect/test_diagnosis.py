@@ -56,12 +56,6 @@ def test_a_flat_gap_at_small_messages_is_told_in_microseconds(log: Log, compared
     assert "no GPUDirect RDMA" in told(found)
 
 
-def test_a_thread_that_drives_many_gpus_explains_a_gap(log: Log, compared: Compare) -> None:
-    settings = "# nThread 1 nGpus 8 minBytes 8 maxBytes 8589934592 step: 4(factor) warmup iters: 5 iters: 20\n"
-    found = first(compared(log(Fault(wait_s=60e-6), nodes=1, said=settings)))
-    assert "-g 8" in found.causes[0].what
-
-
 def test_nvlink_sharp_that_is_off_is_known_by_a_ring_s_plateau(log: Log, compared: Compare) -> None:
     found = first(compared(log(Fault(algorithm="rail-ring"), nodes=1)))
     assert found.name == "no-nvls"

@@ -10,7 +10,20 @@ from typing import Annotated
 
 import typer
 
-from eastwest.cli import catalog, curve, expect, export, fabric, init, scaling, schema, sensitivity, simulate, study, validate
+from eastwest.cli import (
+    catalog,
+    curve,
+    expect,
+    export,
+    fabric,
+    init,
+    scaling,
+    schema,
+    sensitivity,
+    simulate,
+    study,
+    validate,
+)
 from eastwest.errors import InputError
 
 BROKEN = 70

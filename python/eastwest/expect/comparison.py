@@ -10,7 +10,7 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -157,7 +157,9 @@ def compare(
         algorithm = algorithm or ("auto" if protocol else None)
     whole = scene(study, fabric, which, None, None, algorithm, protocol, where)
     _check_gpu(benchmark, whole, fabric)
-    here = scene(study, fabric, which, *_shape(benchmark, whole, nodes, per_node), algorithm, protocol, where)
+    shape = _shape(benchmark, whole, nodes, per_node)
+    here = scene(study, fabric, which, *shape, algorithm, protocol, where)
+    here = replace(here, thread_gpus=min(benchmark.thread_gpus or 1, shape[1]))
     measured: dict[int, list[float]] = {}
     kinds = {}
     for row in benchmark.rows:

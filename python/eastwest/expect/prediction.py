@@ -18,7 +18,10 @@ from eastwest.expect.faults import NONE, Fault, afflicted
 from eastwest.expect.programs import Program
 from eastwest.spec import Study
 from eastwest.study import Bench, set_up, tuning
+from eastwest.validation.programs import PROGRAMS
 from eastwest.workload import Collective, Step
+
+_NCCL_TESTS = PROGRAMS["nccl-tests"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,10 @@ class Expected:
 
 @dataclass(frozen=True)
 class Scene:
-    """A program among `nodes` servers with `per_node` GPUs of each, on a study's fabric, ready to be run."""
+    """A program among `nodes` servers with `per_node` GPUs of each, on a study's fabric, ready to be run.
+
+    One thread of it drives `thread_gpus` GPUs, which it launches kernels on one after another.
+    """
 
     study: Study
     fabric: str
@@ -52,6 +58,7 @@ class Scene:
     protocol: str | None
     where: str = ""
     notes: tuple[str, ...] = ()
+    thread_gpus: int = 1
     _times: dict[tuple[int, Fault], tuple[float, Step]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -86,7 +93,7 @@ class Scene:
             bench = replace(bench, network=afflicted(bench.network, fault))
         times_s, step = bench.times_s(float(size))
         time_s = float(np.max(times_s) if fault.is_unlucky else np.median(times_s))
-        return time_s + fault.wait_s, step
+        return _NCCL_TESTS.seen_s(time_s + fault.wait_s, self.thread_gpus), step
 
     def row(self, size: int, element: int) -> Expected:
         """What the table should have for a buffer that is asked for; sizes that leave a rank nothing have size 0."""

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -49,9 +50,9 @@ def finding_parts(findings: Iterable[Finding]) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for finding in findings:
         parts += [Text(), Text(f"{finding.says}.", "bold")]
-        parts += [Text(f"  {each}") for each in finding.evidence]
+        parts += [Padding(Text(each), (0, 0, 0, 2)) for each in finding.evidence]
         for cause in finding.causes:
-            parts += [Text(f"  - {cause.what}"), Text(f"    {cause.confirm}", "dim")]
+            parts += [Padding(Text(f"- {cause.what}"), (0, 0, 0, 2)), Padding(Text(cause.confirm, "dim"), (0, 0, 0, 4))]
     return parts
 
 

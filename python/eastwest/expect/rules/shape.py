@@ -32,9 +32,6 @@ def latency_gap(comparison: Comparison) -> Finding | None:
     fault, several = Fault(wait_s=gap), comparison.scene.nodes > 1
     told = comparison.benchmark.told
     causes = []
-    if (driven := comparison.benchmark.thread_gpus or 1) > 1:
-        what = f"one thread starts kernels on {driven} GPUs in turn (-g {driven})"
-        causes.append(Cause(what, "rerun with a process for each GPU: mpirun, and -g 1"))
     if several and not told.with_gdr:
         what = "no GPUDirect RDMA: messages go through host memory"
         causes.append(Cause(what, "lsmod | grep nvidia_peermem; NCCL_DEBUG=INFO, and grep GDRDMA in the output"))
