@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= eastwest-out
 
-.PHONY: against-htsim help study test test-rust test-python lint bench bench-packet install docs clean
+.PHONY: against-htsim validation help study test test-rust test-python lint bench bench-packet install docs clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -52,6 +52,9 @@ bench-packet: $(VENV)/.dev ## the packet engine on public simulators' cases: lin
 
 against-htsim: $(VENV)/.dev ## completion times of the packet engine beside htsim's, as in docs/against-htsim.md
 	$(BIN)/python -m benchmarks.against_htsim
+
+validation: $(VENV)/.built ## predictions against measurements: writes docs/validation.md
+	$(BIN)/eastwest validate --out docs/validation.md
 
 docs: $(VENV)/.dev ## the documentation as a site
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from eastwest import validation
 from eastwest.validation.points import Point, family, median_error, shown_size, worst
 from eastwest.validation.verdict import own, to_json, validate
 
@@ -110,13 +109,6 @@ def test_families_count_what_was_checked_and_tell_what_was_fitted_apart(tmp_path
     assert (one["rows"], one["checked_rows"], one["fitted_rows"]) == (1, 1, 1)
     assert one["median_abs_error"] == abs(found["tables"][1]["points"][0]["error"])
     assert one["fitted_median_abs_error"] > 1
-
-
-def test_the_bundled_tables_are_read_each_with_a_source_and_clean_or_with_a_reason():
-    tables = validation.bundled()
-    assert len(tables) >= 20
-    assert [table.name for table in tables if not table.source] == []
-    assert len({table.name for table in tables}) == len(tables)
 
 
 def test_json_has_families_and_tables_with_the_figures_that_programs_read(tmp_path):

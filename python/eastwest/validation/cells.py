@@ -56,15 +56,14 @@ def number(table: Table, row: Row, column: str) -> float:
     return value
 
 
-def the_one_of(table: Table, row: Row, columns: Iterable[str]) -> str:
-    """Which one of some columns a row fills.
+def first_of(table: Table, row: Row, columns: Iterable[str]) -> str:
+    """The first of some columns that a row fills.
 
     Raises:
-        TableError: it fills none, or several.
+        TableError: it fills none.
     """
     columns = tuple(columns)
-    given = [column for column in columns if column in row.cells]
-    if len(given) != 1:
-        found = " and ".join(given) or "none"
-        raise table.refuse(row.line, f"a row has one of {', '.join(columns)}, and this one has {found}")
-    return given[0]
+    for column in columns:
+        if column in row.cells:
+            return column
+    raise table.refuse(row.line, "says not what was measured", columns)

@@ -110,7 +110,7 @@ def _bench(table: Table, row: Row, study: Study, choice: Choice, gpus: int | Non
 
 def _measured_s(table: Table, row: Row, size: float, kind: str, ranks: int) -> float:
     """What a row measured, in seconds: its time, or the time that its bandwidth tells."""
-    column = cells.the_one_of(table, row, (*cells.TIMES, *RATES))
+    column = cells.first_of(table, row, (*cells.TIMES, *RATES))
     value = cells.number(table, row, column)
     if column in cells.TIMES:
         return value * cells.TIMES[column]

@@ -34,7 +34,7 @@ def points(table: Table) -> list[Point]:
             raise table.refuse(row.line, f"to: the GPUs are 0 to {len(bench.gpus) - 1:,}, and there is no {to}")
         message = SendRecv("message", size, np.array([(0, to)], dtype=np.uint32))
         taken_s = float(np.median(replace(bench, operation=message).times_s(size)[0]))
-        column = cells.the_one_of(table, row, cells.TIMES)
+        column = cells.first_of(table, row, cells.TIMES)
         measured_s = cells.number(table, row, column) * cells.TIMES[column]
         label = ", ".join((f"{shown_size(size)} to GPU {to}", *(cell for _, cell in changed)))
         found.append(Point(row.line, label, table.family or FAMILY, measured_s, taken_s))
