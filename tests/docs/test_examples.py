@@ -9,7 +9,7 @@ from ruamel.yaml import YAML
 import eastwest as ew
 from eastwest import spec
 from eastwest.fabric import summary
-from eastwest.study import build_fabric
+from eastwest.study import build_fabric, scaling
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 STUDIES = sorted(path for path in EXAMPLES.glob("*.yaml") if not path.stem.endswith("-catalog"))
@@ -106,3 +106,12 @@ def test_a_lost_spine_stops_roce_until_a_timeout_and_takes_a_plane_from_mrc():
     # half the rate from 100 us on, and some ten round trips of 10 us to find out and send again
     whole_s = rows["mrc"].step_s
     assert 1 < mrc < (2 * (whole_s - 100e-6) + 100e-6 + 100e-6) / whole_s < tuned < struck
+
+
+def test_more_gpus_make_a_batch_slower_that_stays_as_it_is():
+    study = spec.load(EXAMPLES / "more-gpus-slower.yaml")
+    (curve,) = scaling(study, "rails", "llama", (128, 4096), is_strong=True).curves
+    steps = [size.step_s for size in curve.sizes]
+    assert min(steps) < steps[-1] < steps[0]
+    assert curve.findings[0].startswith("More GPUs made it slower: a step takes")
+    assert "held back by data-parallel communication" in curve.findings[0]

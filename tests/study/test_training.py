@@ -3,7 +3,9 @@
 import pytest
 
 import eastwest as ew
+from eastwest import report, spec
 from eastwest.spec import StudyError
+from eastwest.study import scaling
 from eastwest.workload.training import preset
 from eastwest.workload.training.arithmetic import model_flops
 
@@ -158,6 +160,31 @@ def test_a_gap_is_told_by_what_was_waited_for_last():
     only = row({"parallelism": {"pipeline": 2}, "global_batch": 16, "micro_batch": 1, "model": "llama2-7b"})
     assert only["training"]["exposed_s"]["pipeline"] > 0
     assert only["training"]["exposed_s"]["tensor"] == 0
+
+
+def test_a_job_scaled_weakly_has_as_many_sequences_a_gpu_at_every_size():
+    given = spec.from_mapping(study({"parallelism": {"sharding": "zero1"}, "model": "llama2-7b"}))
+    (curve,) = scaling(given, "rails", "job", (16, 64)).curves
+    assert [size.gpus for size in curve.sizes] == [16, 32, 64]
+    stated = row({"parallelism": {"sharding": "zero1"}, "model": "llama2-7b"})["step_s"]
+    assert curve.sizes[1].step_s == pytest.approx(stated, rel=1e-9)
+    assert curve.sizes[2].step_s == pytest.approx(stated, rel=0.1)
+
+
+def test_a_job_scaled_strongly_keeps_its_batch():
+    given = spec.from_mapping(study({"parallelism": {"sharding": "zero1"}, "model": "llama2-7b"}))
+    (curve,) = scaling(given, "rails", "job", (16, 64), is_strong=True).curves
+    assert [size.speedup for size in curve.sizes] == pytest.approx([1, 2, 4], rel=0.15)
+
+
+def test_a_table_and_a_page_tell_of_training_jobs():
+    answer = ew.run(study({"parallelism": {"tensor": [1, 2], "sharding": "zero1"}}))
+    printed, page = str(answer), report.html(answer.result)
+    for words in ("Training jobs", "job, tensor 2", "MFU", "bubble"):
+        assert words in printed
+        assert words in page
+    frame = answer.frame
+    assert {"training_mfu", "training_exposed_tensor_s", "training_memory_weights"} <= set(frame.columns)
 
 
 def test_gpus_without_constants_of_nccl_exchange_round_rings():

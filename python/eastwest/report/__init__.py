@@ -40,11 +40,15 @@ def table(result: StudyResult) -> RenderableType:
     from eastwest.report.sweep import SweepTable, is_sweep
     from eastwest.report.terminal import Comparison
 
-    rows = SweepTable(result) if is_sweep(result) else Comparison(result)
-    if not result.jobs:
-        return rows
+    rows: RenderableType = SweepTable(result) if is_sweep(result) else Comparison(result)
     from rich.console import Group
 
+    if any(row.training for row in result.rows):
+        from eastwest.report.training import training_table
+
+        rows = Group(training_table(result), "", rows)
+    if not result.jobs:
+        return rows
     from eastwest.report.jobs import jobs_table
 
     return Group(rows, "", jobs_table(result)) if result.rows else jobs_table(result)

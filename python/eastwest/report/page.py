@@ -15,7 +15,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from eastwest.report import charts, curves, figures, gantt, jobs, messages
+from eastwest.report import charts, curves, figures, gantt, jobs, messages, training
 from eastwest.report.answer import FIDELITIES, answer, slowdowns
 from eastwest.report.cases import TIE, Case, cases_of, fabrics_of, rows_of, scales_of, told_apart
 from eastwest.report.columns import columns_of
@@ -53,7 +53,7 @@ MOST_BARS = 60
 
 def page(result: StudyResult) -> str:
     """Give the report of a result as one HTML page."""
-    over = curves.lines(result)
+    over, trained, heads = curves.lines(result), training.trained(result), training.heads_of(result)
     result = told_apart(told_in_full(result))
     cases, fabrics = cases_of(result), fabrics_of(result)
     has_bars = max((len(case.rows) for case in cases), default=0) <= MOST_BARS and len(cases) <= MOST_BARS
@@ -79,6 +79,9 @@ def page(result: StudyResult) -> str:
         messages_chart=messages.messages_chart(result),
         messages_heads=messages.HEADS,
         messages_explained=messages.EXPLANATION,
+        trained=trained,
+        trained_heads=heads,
+        trained_explained=training.EXPLANATION,
         mixes=jobs.mixes_of(result),
         mixes_explained=jobs.EXPLANATION,
         charts=_step_charts(result, cases) if has_bars else [],

@@ -48,11 +48,12 @@ def run(
     *,
     is_timed: bool = False,
     work: Callable[[Step], Step] | None = None,
+    batch_for: int | None = None,
 ) -> StudyResult:
     """Runs a study, or those of its combinations that meet the conditions of `where`, and gives its result.
 
     Where it `is_timed`, each case's median draw is run once more for its timeline. `work` makes of each workload's step
-    the one that is run.
+    the one that is run; a training job's batch is that of `batch_for` GPUs, and grows with them, where that is given.
 
     Raises:
         StudyError: a fabric cannot be built, a measured time cannot be met, or nothing can run; names the line.
@@ -60,7 +61,7 @@ def run(
         KeyboardInterrupt: Ctrl-C was pressed; nothing is kept.
     """
     began = time.perf_counter()
-    (chosen, mixtures), runs = selection.chosen(study, where), Runs() if work is None else Runs(work)
+    (chosen, mixtures), runs = selection.chosen(study, where), Runs(work, batch_for)
     workloads.check_storage(chosen, mixtures)
     _check_packets(study, chosen, mixtures, runs, is_timed=is_timed)
     rows: list[Row] = []

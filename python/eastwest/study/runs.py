@@ -41,19 +41,15 @@ class UnrunnableError(StudyError):
         self.is_unreachable = is_unreachable
 
 
-def _as_asked(step: Step) -> Step:
-    return step
-
-
 @dataclass
 class Runs:
     """A study while it runs: what was built and solved is kept, since many cases share it.
 
-    `work` makes of each workload's step the one that is run. Training jobs have the batch that is stated, or where that
-    is `batch_for` so many GPUs, in proportion to theirs.
+    `work` makes of each other workload's step the one that is run; training jobs have the batch that is stated, or
+    where that is `batch_for` so many GPUs, one in proportion to theirs.
     """
 
-    work: Callable[[Step], Step] = _as_asked
+    work: Callable[[Step], Step] | None = None
     batch_for: int | None = None
     engine_s: float = 0.0
     sizes: dict[tuple[str, int, float], float] = field(default_factory=dict)
@@ -113,7 +109,7 @@ class Runs:
             return self._tuned(study, workload, self._trained(study, workload, network, len(gpus)), network, gpus)
         else:
             step = workloads.measured(asked, len(gpus)).step(self._bytes(study, workload, asked))
-        return self._tuned(study, workload, self.work(step), network, gpus)
+        return self._tuned(study, workload, self.work(step) if self.work else step, network, gpus)
 
     def job(self, study: Study, workload: str, network: Network, ranks: int) -> training.Job:
         """The training job of a workload on so many GPUs of a network; raises `StudyError` where it is none."""

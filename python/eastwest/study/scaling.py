@@ -2,7 +2,8 @@
 
 Weak: every rank computes and exchanges what the workload says, whatever their number; linear is a step that takes no
 longer. Strong: all ranks together have the work that they have at the smallest size; linear is a step that takes half
-as long on twice as many. Not here: how a sweep is run (`join`), what shrinks (`workload.divided`).
+as long on twice as many. Of a training job the batch grows with the GPUs, from what it is on the cluster of the file,
+or stays as it is. Not here: how a sweep is run (`join`), what shrinks (`workload.divided`).
 """
 
 from __future__ import annotations
@@ -93,13 +94,15 @@ def scaling(
     at = f"fabric={fabric if servers is None else _scaled(fabric)},workload={workload},"
     variants = study.variants("clusters", base)
     per_server = study.server(variants[0]).gpus
-    smallest = per_server * min(servers or [study.clusters[each].servers for each in variants])
+    stated = min(study.clusters[each].servers for each in variants)
+    smallest = per_server * min(servers or [stated])
 
     def work(step: Step) -> Step:
         return divided(step, smallest / step.ranks) if is_strong else step
 
+    batch_for = None if is_strong else per_server * stated
     where = at + f"cluster={base if servers is None else _scaled(base)}"
-    result = run(sized, advance, where, work=work)
+    result = run(sized, advance, where, work=work, batch_for=batch_for)
     curves: dict[str, list[Row]] = {}
     for row in result.rows:
         curves.setdefault(_of_curve(row), []).append(row)
@@ -203,7 +206,7 @@ def _curve(name: str, rows: list[Row], per_server: int, *, is_strong: bool) -> C
         count = servers[id(row)]
         times = count / servers[id(first)]
         speedup, efficiency = (faster, faster / times) if is_strong else (faster * times, faster)
-        where = row.bottleneck.where
+        where = row.training.limit if row.training else row.bottleneck.where
         return Size(count, count * per_server, row.step_s, row.exposed_share, where, speedup, efficiency)
 
     sizes = tuple(size(row) for row in ordered)

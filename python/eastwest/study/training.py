@@ -198,7 +198,7 @@ def _limit(
     }[worst]
     name = _NAMES[worst]
     told = f"{name[0].upper()}{name[1:]} takes {format_time(beside[worst])}, {share:.0%} of the step"
-    return name, f"{told}: {remedy} would shorten it."
+    return name, f"{told}: it shrinks with {remedy}."
 
 
 class _Stages:
