@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import geometric_mean, mean
 
-from eastwest.report import jobs
+from eastwest.report import jobs, path
 from eastwest.report.cases import TIE, cases_of, fabrics_of, rows_of, scales_of
 from eastwest.report.figures import count, listing, percent
 from eastwest.study.result import Row, StudyResult
@@ -40,7 +40,7 @@ def answer(result: StudyResult) -> tuple[str, str]:
     if ran and left_out:
         are = "is" if left_out == 1 else "are"
         verdict += f" {left_out:,} of {count(ran + left_out, 'case')} cannot run and {are} left out."
-    return verdict, waiting
+    return verdict, " ".join(filter(None, (waiting, path.fed(result))))
 
 
 def _of_those_that_run(result: StudyResult) -> tuple[str, str]:
@@ -74,7 +74,7 @@ def slowdowns(result: StudyResult) -> dict[str, float]:
     """Give each fabric's step over the fastest fabric's, as the geometric mean over its cases (1: best everywhere)."""
     best_s = {(case.workload, case.placement): case.best_s for case in cases_of(result)}
     return {
-        name: geometric_mean(_ratio(row.step_s, best_s[row.workload, row.placement]) for row in rows_of(result, name))
+        name: geometric_mean(_ratio(row.pace_s, best_s[row.workload, row.placement]) for row in rows_of(result, name))
         for name in fabrics_of(result)
     }
 
@@ -122,8 +122,7 @@ def _waiting(result: StudyResult, fabric: str, gpus: str) -> str:
         return f"{gpus} never wait for the network: a faster one would not shorten the step."
     idle, most = percent(mean(row.gpu_idle_share for row in rows)), percent(hardest.gpu_idle_share)
     where = f"; most in {_case(hardest)} ({most})" if most != idle else ""
-    limit = hardest.training.limit if hardest.training else hardest.bottleneck.where
-    return f"{gpus} are idle {idle} of the time{where}, held back by {limit}."
+    return f"{gpus} are idle {idle} of the time{where}, held back by {path.held_by(hardest)}."
 
 
 def _same_servers(result: StudyResult, slowdown: dict[str, float]) -> str:

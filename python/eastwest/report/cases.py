@@ -27,13 +27,13 @@ class Case:
 
     @property
     def best_s(self) -> float:
-        """Give the shortest step."""
-        return min(row.step_s for row in self.rows)
+        """Give the shortest time from one step to the next."""
+        return min(row.pace_s for row in self.rows)
 
     def is_fastest(self, row: Row) -> bool:
         """Tell whether none is faster, where some are slower."""
         level = self.best_s * (1 + TIE)
-        return row.step_s <= level < max(row.step_s for row in self.rows)
+        return row.pace_s <= level < max(row.pace_s for row in self.rows)
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from eastwest.report import path
 from eastwest.report.cases import scales_of
 from eastwest.report.figures import NBSP, Scale, amount, percent
 from eastwest.study.result import Row, StudyResult
+from eastwest.units import format_time
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,17 @@ def columns_of(result: StudyResult) -> list[Column]:
     share = Column("Network share", lambda row: percent(row.exposed_share), lambda row: row.exposed_share, bar=True)
     idle = Column("GPU idle", lambda row: percent(row.gpu_idle_share), lambda row: row.gpu_idle_share)
     columns += [replace(share, head="Network share, GPUs idle")] if alike(share, idle) else [share, idle]
+    columns += [
+        Column("Pace", lambda row: format_time(row.pace_s) if row.data_path else "", lambda row: row.pace_s),
+        Column("Set by", _set_by, _set_by, numeric=False),
+        Column("Goodput", path.goodput, path.goodput),
+    ]
     columns.append(_money(result))
     return [column for column in columns if any(column.text(row) for row in rows)]
+
+
+def _set_by(row: Row) -> str:
+    return row.data_path.limited_by if row.data_path else ""
 
 
 def _time(head: str, scale: Callable[[Row], Scale], value: Callable[[Row], float]) -> Column:

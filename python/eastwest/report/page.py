@@ -15,7 +15,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from eastwest.report import charts, curves, figures, gantt, jobs, messages, training
+from eastwest.report import charts, curves, figures, gantt, jobs, messages, path, training
 from eastwest.report.answer import FIDELITIES, answer, slowdowns
 from eastwest.report.cases import TIE, Case, cases_of, fabrics_of, rows_of, scales_of, told_apart
 from eastwest.report.columns import columns_of
@@ -82,6 +82,10 @@ def page(result: StudyResult) -> str:
         trained=trained,
         trained_heads=heads,
         trained_explained=training.EXPLANATION,
+        paths=path.told_of(result),
+        paths_heads=path.HEADS,
+        paths_explained=path.EXPLANATION,
+        paths_charts=[chart for chart in (path.stages_chart(result), path.hours_chart(result)) if chart],
         mixes=jobs.mixes_of(result),
         mixes_explained=jobs.EXPLANATION,
         charts=_step_charts(result, cases) if has_bars else [],

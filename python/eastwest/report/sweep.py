@@ -13,6 +13,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from eastwest.report import path
 from eastwest.report.answer import FIDELITIES
 from eastwest.report.figures import NBSP, percent
 from eastwest.report.limits import in_short
@@ -127,6 +128,11 @@ def _columns(result: StudyResult) -> Iterator[_Column]:
             numeric = all(value.is_numeric for row in rows if (value := value_of(row, name)))
             yield _Column(name.replace(".", ".\n"), _parameter(name), "right" if numeric else "left")
     yield _Column("step", lambda row: _time(row.step_s))
+    if path.has_path(result):
+        yield _Column("pace", lambda row: _time(row.pace_s))
+        yield _Column("set by", lambda row: row.data_path.limited_by if row.data_path else "", "left")
+    if any(path.goodput(row) for row in rows):
+        yield _Column("goodput", path.goodput)
     yield _Column("communi-\ncation", lambda row: _time(row.communication_s), spared=1)
     yield _Column("exposed", lambda row: _time(row.exposed_s))
     if any(_time(row.exposed_p95_s) != _time(row.exposed_s) for row in rows):
@@ -183,13 +189,14 @@ def answer(result: StudyResult) -> list[str]:
     told = []
     for workload in dict.fromkeys(row.workload for row in result.rows):
         rows = [row for row in result.rows if row.workload == workload]
-        best, worst = min(rows, key=lambda row: row.step_s), max(rows, key=lambda row: row.step_s)
-        if _time(best.step_s) == _time(worst.step_s):
-            told.append(f"{workload}: a step takes {_time(best.step_s)} in all {len(rows)} combinations.")
+        best, worst = min(rows, key=lambda row: row.pace_s), max(rows, key=lambda row: row.pace_s)
+        takes = "a step, with what feeds it, takes" if any(row.data_path for row in rows) else "a step takes"
+        if _time(best.pace_s) == _time(worst.pace_s):
+            told.append(f"{workload}: {takes} {_time(best.pace_s)} in all {len(rows)} combinations.")
         else:
             told.append(
-                f"{workload}: a step takes {_time(best.step_s)} at best ({_chosen(best, result)}), "
-                f"{_time(worst.step_s)} at worst ({_chosen(worst, result)})."
+                f"{workload}: {takes} {_time(best.pace_s)} at best ({_chosen(best, result)}), "
+                f"{_time(worst.pace_s)} at worst ({_chosen(worst, result)})."
             )
     return told
 

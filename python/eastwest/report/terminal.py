@@ -10,6 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from eastwest.report import path
 from eastwest.report.answer import FIDELITIES, answer
 from eastwest.report.cases import cases_of, scales_of, told_apart
 from eastwest.report.figures import amount, percent
@@ -46,6 +47,7 @@ class Comparison:
         """Lay the result out for the width that there is."""
         if self._result.rows:
             yield from self._tables(options.max_width)
+        yield from path.path_tables(self._result)
         yield from _below(self._result)
 
     def _tables(self, width: int) -> Iterator[Text | Table]:

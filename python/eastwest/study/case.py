@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from eastwest.engine import Carriage, Fidelity, Network, Run
 from eastwest.study import bottleneck, cost, load
 from eastwest.study.result import Row
+from eastwest.study.stages import DataPath
 from eastwest.workload import Step
 
 
@@ -72,6 +73,15 @@ def row(case: Case, network: Network, step: Step, carriage: Carriage, run: Run, 
         batching_error=_bounded(float(run.batching_error.max())),
         packets=run.messages[run.median_draw] if run.messages else None,
     )
+
+
+def fed(row: Row, path: DataPath | None, gpus: int, gpu_hour: Price) -> Row:
+    """The row with what feeds its steps: its GPUs idle also while they wait for data."""
+    if path is None:
+        return row
+    idle_share = max(1.0 - row.compute_s / path.pace_s, 0.0) if path.pace_s else 0.0
+    idle = cost.of_idleness(gpus, idle_share, gpu_hour.amount, gpu_hour.currency)
+    return replace(row, data_path=path, gpu_idle_share=idle_share, cost=idle)
 
 
 def _closeness(case: Case, ideal_s: float, communication_s: float) -> float:

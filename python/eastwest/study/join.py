@@ -15,6 +15,7 @@ from eastwest.study import (
     failures,
     mixes,
     notes,
+    pace,
     packets,
     selection,
     timeline,
@@ -112,6 +113,7 @@ def run(
             *notes.choices([*rows, *jobs], study),
             *failures.sentences(rows),
             *packets.sentences(rows),
+            *pace.sentences(rows),
         ),
         sources=notes.sources(study),
         tolerance=max(each.study.tolerance for each in cases),
@@ -176,10 +178,9 @@ def _case(each: Combination, runs: Runs) -> tuple[Row, notes.Remark, Callable[[]
         outage=failures.outage(each, runs),
         choices=tuning.choices_by_group(step) if trains else tuning.choices(step),
         training=training.facts(runs.job(study, each.workload, network, step.ranks), step, found) if trains else None,
-        data_path=datapath.path(
-            datapath.Place(study, each.workload, each.fabric, each.cluster, network, gpus, carriage), runs, step, row
-        ),
     )
+    place = datapath.Place(study, each.workload, each.fabric, each.cluster, network, gpus, carriage)
+    row = case.fed(row, datapath.path(place, runs, step, row), step.ranks, price)
     name = timeline.name(each.parameters, row.workload, row.placement, row.fabric, row.cluster)
 
     def record() -> Timeline:

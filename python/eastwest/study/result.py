@@ -135,6 +135,11 @@ class Row:
     training: TrainingFacts | None = None
     data_path: DataPath | None = None
 
+    @property
+    def pace_s(self) -> float:
+        """From one step to the next: the step, where nothing is said of what feeds it."""
+        return self.step_s if self.data_path is None else self.data_path.pace_s
+
 
 @dataclass(frozen=True)
 class Stopped:
