@@ -230,3 +230,37 @@ def test_by_packets_storage_apart_is_run_in_fluid():
     around = {"data": {**IMAGES, "bytes": "10 MB"}}
     (only,) = run(spec.from_mapping({**values(around, APART, message), "fidelity": "packet", "seeds": 1})).rows
     assert seconds(only.data_path)["storage"] == pytest.approx(READ_S, rel=1e-3)
+
+
+LLAMA = {
+    "kind": "training",
+    "model": "llama3-8b",
+    "sequence": 8192,
+    "global_batch": 64,
+    "parallelism": {"tensor": 8, "sharding": "zero1"},
+}
+
+
+def trained(around: dict[str, Any]) -> Any:
+    (only,) = run(spec.from_mapping({**values({}, APART), "workloads": {"job": {**LLAMA, **around}}})).rows
+    return only
+
+
+def test_a_training_job_knows_its_batch_and_its_checkpoint():
+    """64 sequences of 8,192 token ids in 4 bytes, a vocabulary of 128,256; 14 bytes for each of 8.03 billion."""
+    path = trained({"data": {}, "checkpoint": {}}).data_path
+    assert seconds(path)["copy to GPU"] == pytest.approx(64 * 8192 * 4 / GPUS / PCIE)
+    assert path.checkpoints.bytes_per_server == pytest.approx(14 * 8.03e9 / SERVERS, rel=1e-3)
+
+
+def test_what_a_training_job_states_itself_stands():
+    path = trained({"data": {"samples": 640, "bytes": "1 MB"}, "checkpoint": {"bytes": "8 GB"}}).data_path
+    assert seconds(path)["copy to GPU"] == pytest.approx(640e6 / GPUS / PCIE)
+    assert path.checkpoints.bytes_per_server == 1e9
+
+
+def test_the_network_s_gpu_hours_of_a_training_job_are_its_exposed_communication():
+    row = trained({"data": {}})
+    hours = row.data_path.gpu_hours_a_month
+    exposed_s = sum(row.training.exposed_s.values())
+    assert hours.network / (hours.network + hours.compute) == pytest.approx(exposed_s / row.step_s)

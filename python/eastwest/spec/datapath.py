@@ -5,6 +5,7 @@ The same for every kind of workload. Not here: how long any of it takes (`study.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, Strict, WithJsonSchema, model_validator
@@ -94,6 +95,15 @@ class Reliability(Entry):
     """From a failure until the job has servers again and starts to read its checkpoint."""
 
 
+@dataclass(frozen=True)
+class Sizes:
+    """Samples of a step, the stored bytes of one, and those of a checkpoint; 0 where neither stated nor known."""
+
+    samples: int
+    sample_bytes: float
+    checkpoint_bytes: float
+
+
 class AroundSteps(Entry):
     """What any workload may say of the job around its steps."""
 
@@ -106,6 +116,13 @@ class AroundSteps(Entry):
 
     derives_sizes: ClassVar[bool] = False
     """Whether a kind of workload knows its batch and its state, so that they may be left out here."""
+
+    def sizes(self) -> Sizes:
+        """The sizes as stated; a kind of workload that knows its own fills in the others."""
+        data, checkpoint = self.data, self.checkpoint
+        return Sizes(
+            (data and data.samples) or 0, (data and data.bytes) or 0.0, (checkpoint and checkpoint.bytes) or 0.0
+        )
 
     @model_validator(mode="after")
     def _is_complete(self) -> AroundSteps:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Strict, Tag, WithJsonSchema, model_validator
 
 from eastwest import units
 from eastwest.document import nearest
-from eastwest.spec.datapath import AroundSteps
+from eastwest.spec.datapath import AroundSteps, Sizes
 from eastwest.spec.values import Count, Entry, Json, Name, refuse
 from eastwest.workload import training
 from eastwest.workload.training import Experts, LatentAttention, Model, Precision, Recompute, Schedule, Sharding
+from eastwest.workload.training.stored import checkpoint_bytes, token_bytes
 
 
 class Latent(Entry):
@@ -193,6 +194,8 @@ class Overlap(Entry):
 class Training(AroundSteps):
     """A training job from a few figures; every GPU of the cluster has a rank."""
 
+    derives_sizes: ClassVar[bool] = True
+
     kind: Literal["training"]
     model: ModelWord
     """A model that eastwest knows, or one's own by its figures."""
@@ -226,6 +229,16 @@ class Training(AroundSteps):
         if self.measured_flops is not None and self.efficiency is not None:
             raise refuse("give what was measured as a rate or as a share of the peak, not both", at="efficiency")
         return self
+
+    def sizes(self) -> Sizes:
+        """The sizes as stated, or those of the batch's token ids and of the model's weights and optimizer states."""
+        stated = super().sizes()
+        model = training.preset(self.model) if isinstance(self.model, str) else self.model.model
+        return Sizes(
+            stated.samples or self.global_batch,
+            stated.sample_bytes or self.sequence * token_bytes(model),
+            stated.checkpoint_bytes or checkpoint_bytes(model),
+        )
 
     def job(self, ranks: int, times: float = 1.0) -> training.Training:
         """The job on so many ranks, with `times` the sequences of a step.

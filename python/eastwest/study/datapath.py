@@ -92,7 +92,9 @@ def path(place: Place, runs: Runs, step: Step, row: Row) -> DataPath | None:
         message = f"{name!r} shares its network with storage, which packets know nothing of: run it in fluid"
         entry = "data" if asked.data is not None else "checkpoint"
         raise place.study.error_at(("workloads", place.workload, entry), message)
-    return _Path(place, runs, step, row.step_s, row.exposed_s, asked).found()
+    # a pipeline's bubbles are no communication, though ranks wait for messages in them
+    exposed_s = row.exposed_s if row.training is None else sum(row.training.exposed_s.values())
+    return _Path(place, runs, step, row.step_s, exposed_s, asked).found()
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,8 @@ class _Path:
         data = self.asked.data
         if data is None:
             return [(STEP, beside.step_s)]
-        samples, loaded = data.samples or 0, data.loaded or data.bytes or 0.0
+        sizes = self.asked.sizes()
+        samples, loaded = sizes.samples, data.loaded or sizes.sample_bytes
         workers = data.workers or 1
         return [
             (STORAGE, beside.read_s),
@@ -209,8 +212,9 @@ class _Path:
         if asked is None:
             return None, Share(1.0, 0.0, 0.0, 0.0)
         reliability = self.asked.reliability or spec.Reliability()
-        size = (asked.bytes or 0.0) / self.place.servers
-        copy_s = copying_s((asked.bytes or 0.0) / self.step.ranks, self.place.pcie_bps)
+        whole = self.asked.sizes().checkpoint_bytes
+        size = whole / self.place.servers
+        copy_s = copying_s(whole / self.step.ranks, self.place.pcie_bps)
         write_s = self.alone_s("write", size, asked.write_rate)
         saving = Saving(copy_s + write_s)
         if asked.mode == "async":
@@ -266,8 +270,8 @@ class _Path:
 
     def _batch_bytes(self) -> float:
         """What a server reads for one batch."""
-        data = self.asked.data
-        return 0.0 if data is None else (data.samples or 0) * (data.bytes or 0.0) / self.place.servers
+        sizes = self.asked.sizes()
+        return 0.0 if self.asked.data is None else sizes.samples * sizes.sample_bytes / self.place.servers
 
     def _transfers(self, direction: Direction, size: float, rate_bps: float | None) -> tuple[Storage, ...]:
         """What each server reads or writes over the network beside a step, where it does."""
