@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 from eastwest.document import nearest
 from eastwest.spec.values import Entry, refuse
 from eastwest.workload import KINDS, Algorithm, CollectiveKind, Protocol, Tuning
-from eastwest.workload.nccl import METHOD_KINDS, METHOD_OF, Cpu, Version
+from eastwest.workload.nccl import METHOD_KINDS, METHOD_OF, Cpu, TransportName, Version
 
 AlgorithmWord = Literal[Algorithm, "auto"]
 ProtocolWord = Literal[Protocol, "auto"]
@@ -33,6 +33,8 @@ class Nccl(Entry):
     """Whose constants: of a release, or of the newest that was read."""
     cpu: Cpu = "intel"
     """The servers' CPUs, by which NCCL tells how fast LL is between nodes and what posting to a NIC takes."""
+    transport: TransportName | Literal["auto"] = "auto"
+    """What carries NCCL between nodes: its own verbs, or a plug-in; `auto`: the one of the server or its NIC."""
 
 
 def check(kind: CollectiveKind, algorithm: AlgorithmWord | None, protocol: ProtocolWord | None) -> None:

@@ -120,7 +120,15 @@ def machine_of(study: Study, fabric: Fabric) -> nccl.Machine:
         nics=server["nics"] / server["gpus"],
         nvlink_sharp=gpu.get("nvlink_sharp") is not None,
         cpu=study.nccl.cpu,
+        transport=nccl.transport(_transport(study, fabric)),
     )
+
+
+def _transport(study: Study, fabric: Fabric) -> nccl.TransportName:
+    """The transport that a study names, or the one that is of the fabric's servers or their NICs."""
+    if study.nccl.transport != "auto":
+        return study.nccl.transport
+    return nccl.transport_of(fabric.plan["server"]["name"], fabric.plan["nic"]["name"])
 
 
 def paths_of(fabric: Fabric) -> nccl.Paths:

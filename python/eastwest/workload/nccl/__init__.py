@@ -1,4 +1,4 @@
-"""NCCL's tuning model: which algorithm and protocol it would choose, how long they should take, and what they cost."""
+"""NCCL: which algorithm and protocol its tuning would choose, and what they cost beyond the network's part."""
 
 from eastwest.workload.nccl.channels import Channels, Group, Machine, running, search
 from eastwest.workload.nccl.choice import METHOD_OF, Choice, NoConstantsError, Paths, choose, overheads
@@ -12,6 +12,8 @@ from eastwest.workload.nccl.constants import (
     constants,
 )
 from eastwest.workload.nccl.model import METHOD_KINDS, Latency, Way
+from eastwest.workload.nccl.pipeline import Cost, cost
+from eastwest.workload.nccl.transports import Transport, TransportName, transport, transport_of
 
 __all__ = [
     "METHODS",
@@ -21,6 +23,7 @@ __all__ = [
     "Channels",
     "Choice",
     "Constants",
+    "Cost",
     "Cpu",
     "Group",
     "Latency",
@@ -28,11 +31,16 @@ __all__ = [
     "Method",
     "NoConstantsError",
     "Paths",
+    "Transport",
+    "TransportName",
     "Version",
     "Way",
     "choose",
     "constants",
+    "cost",
     "overheads",
     "running",
     "search",
+    "transport",
+    "transport_of",
 ]

@@ -7,12 +7,13 @@ many NICs as its catalogue entry has. Not here: PCIe trees, CPUs between sockets
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import floor
 
 from eastwest.catalog.entries import Architecture
 from eastwest.workload.nccl.constants import Cpu, Method, shared
+from eastwest.workload.nccl.transports import Transport, transport
 
 MOST_CHANNELS = 64
 _CLOSE = 0.49
@@ -24,7 +25,8 @@ _SLACK = 1e-9
 class Machine:
     """What NCCL's model looks at: rates are of one GPU's NVLink and of one NIC, byte/s one way.
 
-    `nics` is how many NICs there are for a GPU; `nvlink_sharp` says whether the NVLink switch adds up.
+    `nics` is how many NICs there are for a GPU; `nvlink_sharp` says whether the NVLink switch adds up; `transport` is
+    what carries NCCL between nodes.
     """
 
     architecture: Architecture
@@ -33,6 +35,7 @@ class Machine:
     nics: float = 1.0
     nvlink_sharp: bool = True
     cpu: Cpu = "intel"
+    transport: Transport = field(default_factory=transport)
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,8 @@ def running(method: Method, group: Group, machine: Machine) -> int:
     """Channels that run: those that were found twice, and once more on Hopper and later where few carry much."""
     if method in ("nvls", "nvls-tree"):
         return shared().nvls_channels[machine.architecture][min(group.nodes, 2) - 1]
+    if machine.transport.channels is not None and group.nodes > 1:
+        return machine.transport.channels
     found = _ring(group, machine)
     count = min(2 * found.count, MOST_CHANNELS)
     if group.nodes > 1 and machine.architecture != "ampere" and found.intra > 45e9 and count < 16:

@@ -6,13 +6,13 @@ contain the paths of the systems on which they were fitted, which are taken out 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from eastwest.workload.nccl.channels import Group, Machine
-from eastwest.workload.nccl.constants import METHODS, PROTOCOLS, Constants, Method
-from eastwest.workload.nccl.model import Way
+from eastwest.workload.nccl.constants import Constants, Method
+from eastwest.workload.nccl.model import WIRE, Way
+from eastwest.workload.nccl.pipeline import cost
 from eastwest.workload.operations import Algorithm, CollectiveKind, Overheads, Protocol
 
 METHOD_OF: Mapping[Algorithm, Method] = {
@@ -29,8 +29,6 @@ _ALGORITHM: Mapping[Method, Algorithm] = {
     "nvls": "nvls",
     "nvls-tree": "nvls-tree",
 }
-_WIRE: Mapping[Protocol, float] = {"ll": 2.0, "ll128": 128 / 120, "simple": 1.0}
-"""Bytes on the wire for each of payload: LL has 4 bytes of flag beside 4 of data, LL128 8 beside 120."""
 
 
 class NoConstantsError(ValueError):
@@ -80,8 +78,8 @@ def choose(
         return Choice("pxn" if passes_on else "direct", None, channels or 1, Overheads())
     if algorithm is not None and algorithm not in METHOD_OF:
         raise NoConstantsError(f"NCCL has no constants for {algorithm}")
-    methods = METHODS if algorithm is None else (METHOD_OF[algorithm],)
-    protocols = PROTOCOLS if protocol is None else (protocol,)
+    methods = machine.transport.methods if algorithm is None else (METHOD_OF[algorithm],)
+    protocols = machine.transport.protocols if protocol is None else (protocol,)
     ways = [Way(kind, method, each, group, machine, constants) for method in methods for each in protocols]
     open_ways = [way for way in ways if way.is_open]
     if not open_ways:
@@ -105,10 +103,8 @@ def overheads(way: Way, size: float, paths: Paths, channels: int) -> Overheads:
 
     A hop of the engine takes what its path takes and this; so this is NCCL's constant less the path that it contains.
     """
-    found = way.latency(size)
+    found = cost(way, size)
     base_s, intra_s = found.base_s, found.intra_s
-    if way.method in ("nvls", "nvls-tree") and way.kind == "all-reduce":
-        intra_s /= 2  # the engine passes the NVLink switch twice, NCCL's constant is for both
     if way.kind in ("broadcast", "reduce"):
         # NCCL counts one step more than there are hops, and on one node one alone, since it pipelines the others
         base_s, intra_s = base_s + found.intra_s, intra_s if way.group.nodes > 1 else 0.0
@@ -116,16 +112,14 @@ def overheads(way: Way, size: float, paths: Paths, channels: int) -> Overheads:
         base_s=base_s,
         intra_s=intra_s - paths.nvlink_s,
         inter_s=found.inter_s - paths.network_s if way.group.nodes > 1 else 0.0,
-        wire=_WIRE[way.protocol],
-        channel_rate=_channel_rate(way, size, channels),
+        wire=WIRE[way.protocol],
+        channel_rate=_channel_rate(way, found.bandwidth, channels),
     )
 
 
-def _channel_rate(way: Way, size: float, channels: int) -> float:
-    """Payload that one channel cannot exceed, byte/s: what NCCL's constants say of all, shared among them."""
-    if math.isinf(way.limit):
-        return math.inf
+def _channel_rate(way: Way, bandwidth: float, channels: int) -> float:
+    """Payload that one channel cannot exceed, byte/s: of what all do not exceed (algorithm bandwidth), its share."""
     if way.method == "ring":
-        return way.limit / channels
+        return bandwidth / way.algorithm_over_bus / channels
     rails = int(way.group.per_node) if way.method in ("nvls", "nvls-tree") else 1
-    return way.limit * way.algorithm_over_bus * way.correction(size) / (channels * rails)
+    return bandwidth / (channels * rails)

@@ -51,6 +51,15 @@ class Constants:
 
 
 @dataclass(frozen=True)
+class NvlsKernel:
+    """How NVLS runs, as fitted: `base_s` once, `sync_s` a round of chunks, `channel` the payload of one, byte/s."""
+
+    base_s: float
+    sync_s: float
+    channel: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class Shared:
     """What all versions share: corrections of trees by protocol, overheads of posting by CPU, speeds that are tried."""
 
@@ -58,6 +67,7 @@ class Shared:
     net_overhead_s: Mapping[str, float]
     speeds: Mapping[str, Mapping[str, tuple[float, ...]]]
     nvls_channels: Mapping[str, tuple[int, int]]
+    nvls: NvlsKernel
 
 
 @lru_cache(maxsize=1)
@@ -91,9 +101,15 @@ def constants(version: Version = "HEAD") -> Constants:
 def shared() -> Shared:
     """What all versions share."""
     written = _written()
+    kernels = written["kernels"]
     return Shared(
         tree_correction=_scaled(written["tree_correction"], 1.0),
         net_overhead_s={cpu: value * _US for cpu, value in written["net_overhead"].items()},
         speeds={name: _scaled(each, _GB) for name, each in written["speeds"].items()},
         nvls_channels={name: (one, several) for name, (one, several) in written["nvls_channels"].items()},
+        nvls=NvlsKernel(
+            base_s=kernels["nvls_base"] * _US,
+            sync_s=kernels["nvls_sync"] * _US,
+            channel={name: value * _GB for name, value in kernels["nvls_channel"].items()},
+        ),
     )

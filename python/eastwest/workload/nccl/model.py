@@ -16,6 +16,8 @@ from eastwest.workload.operations import CollectiveKind, Protocol
 
 PLATEAU = 1.4
 """Factor on the latency of a ring over several nodes for an all-reduce of more than a little (from Ampere on)."""
+WIRE: Mapping[Protocol, float] = {"ll": 2.0, "ll128": 128 / 120, "simple": 1.0}
+"""Bytes on the wire for each of payload: LL has 4 bytes of flag beside 4 of data, LL128 8 beside 120."""
 
 METHOD_KINDS: Mapping[Method, tuple[CollectiveKind, ...]] = {
     "tree": ("all-reduce",),
@@ -108,13 +110,13 @@ class Way:
         number = (int(size) >> 6).bit_length() - 1
         return shared().tree_correction[self.protocol][number] if 0 <= number < bins else 1.0
 
-    def latency(self, size: float) -> Latency:
-        """What a collective of `size` bytes waits for."""
+    def latency(self, size: float, told_s: float = 0.0) -> Latency:
+        """What a collective of `size` bytes waits for, with NICs of which NCCL is told this latency."""
         group, p = self.group, PROTOCOLS.index(self.protocol)
         base, intra = self.constants.base_s[self.method][p], self.constants.nvlink_s[self.method][p]
         # With one GPU a node nothing hides the network: NCCL takes the tree's constant for all.
         of_net = "tree" if group.ranks == group.nodes else self.method
-        inter = self.constants.net_s.get(of_net, (0.0, 0.0, 0.0))[p]
+        inter = told_s + self.constants.net_s.get(of_net, (0.0, 0.0, 0.0))[p]
         depth = int(math.log2(group.nodes))
         if self.method == "tree":
             return Latency(base, intra, inter, 2 * (group.ranks // group.nodes - 1), 2 * depth)
@@ -122,7 +124,7 @@ class Way:
             return Latency(0.0, intra, 0.0, 1, 0)
         if self.method == "nvls-tree":
             return Latency(base, intra, inter, 1, 2 * depth)
-        return self._latency_of_ring(base, intra, inter, size)
+        return self._latency_of_ring(base, intra, inter, size, told_s)
 
     def bandwidth(self, size: float) -> float:
         """Bytes of the buffer a second (algorithm bandwidth) of a collective of `size` bytes."""
@@ -144,7 +146,7 @@ class Way:
 
     def time_s(self, size: float) -> float:
         """NCCL's predicted time of a collective of `size` bytes, seconds."""
-        return self.latency(size).total_s + size / self.bandwidth(size)
+        return self.latency(size, self.machine.transport.told_s).total_s + size / self.bandwidth(size)
 
     @property
     def _found(self) -> Channels:
@@ -160,13 +162,13 @@ class Way:
     def _of(self, triples: Mapping[str, tuple[float, ...]]) -> float:
         return triples[self.machine.architecture][min(self.group.nodes, 3) - 1]
 
-    def _latency_of_ring(self, base: float, intra: float, inter: float, size: float) -> Latency:
+    def _latency_of_ring(self, base: float, intra: float, inter: float, size: float, told_s: float) -> Latency:
         nodes, ranks = self.group.nodes, self.group.ranks
         if self.kind in ("broadcast", "reduce"):
             if nodes == 1:
                 return Latency(base, intra, 0.0, 1, 0)
             of_hop = "tree" if self.protocol == "simple" else "ring"
-            hop = self.constants.net_s[of_hop][PROTOCOLS.index(self.protocol)]
+            hop = told_s + self.constants.net_s[of_hop][PROTOCOLS.index(self.protocol)]
             return Latency(base, hop, hop, ranks - nodes, nodes)
         if nodes > 1:
             posts = 3 if self.protocol == "simple" else 1

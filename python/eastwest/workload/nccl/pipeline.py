@@ -1,0 +1,127 @@
+"""What a collective by NCCL takes beyond its tuning tables: pipelines that fill, and what each chunk costs.
+
+The tables know a latency and a bandwidth. In truth a channel works chunk by chunk: the first one passes all hops before
+the last sets out, and each waits for a flag. Here are both, from NCCL's own chunks (`chunks`) and a few constants that
+were fitted (`kernels` in `constants.yaml`, `transports.yaml`). Not here: what NCCL chooses (`model`, `choice`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from eastwest.workload.nccl.channels import Machine
+from eastwest.workload.nccl.chunks import FULL_CHANNEL, nvls_chunk, ring_chunk, tree_chunk, used_channels
+from eastwest.workload.nccl.constants import constants, shared
+from eastwest.workload.nccl.model import PLATEAU, WIRE, Latency, Way
+
+_STAGES = 3
+"""Stages that a chunk passes in NVLS: scattered to the switch's buffers, summed and multicast, gathered."""
+_OVER_TABLE = 1.05
+"""What trees over two nodes carry over NCCL's table of what they do at most; fitted on 2 p5 and 2 a3-megagpu."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a collective takes, paths included: once and a hop (s), and the algorithm bandwidth it never exceeds."""
+
+    base_s: float
+    intra_s: float
+    inter_s: float
+    bandwidth: float
+
+
+def cost(way: Way, size: float) -> Cost:
+    """What a way of running a collective of `size` bytes takes.
+
+    Versions choose by their own constants; what hops take in truth does not change with them, and the newest know best.
+    """
+    way = replace(way, constants=constants("HEAD"))
+    if way.method in ("nvls", "nvls-tree"):
+        return _nvls(way, size)
+    if way.method == "ring":
+        return _ring(way, size)
+    return _tree(way, size)
+
+
+def node_rate(way: Way) -> float:
+    """What all NICs of a node that the group's ranks reach carry for it, byte/s."""
+    return way.group.per_node * rank_rate(way.machine)
+
+
+def rank_rate(machine: Machine) -> float:
+    """What a GPU's NICs carry, byte/s."""
+    return machine.nic * machine.nics * machine.transport.efficiency
+
+
+def _between(way: Way, inter_s: float) -> float:
+    """A hop between nodes: NCCL's constant, and what the transport adds."""
+    return inter_s + way.machine.transport.added_s if way.group.nodes > 1 else 0.0
+
+
+def _network(way: Way) -> float:
+    """The algorithm bandwidth that a transport reaches on the NICs, byte/s; infinite where links alone hold it."""
+    nodes, rate = way.group.nodes, node_rate(way)
+    if nodes == 1 or way.machine.transport.efficiency == 1:
+        return math.inf
+    if way.method == "ring":
+        return rate * way.algorithm_over_bus
+    return rate / {2: 1.0, 3: 1.5}.get(nodes, 2.0)
+
+
+def _together(way: Way) -> float:
+    """Of all channels' first chunks, the part that passes a NIC at once at a hop of a tree between nodes: the mean.
+
+    Channels take two trees in turn, in which a node is at different depths, so that half of them pass at a time; but a
+    node hears from two children, and sends to two. The root has one.
+    """
+    depth = max(math.ceil(math.log2(way.group.nodes)), 1)
+    return (2 * depth - 1) / (2 * depth)
+
+
+def _nvls(way: Way, size: float) -> Cost:
+    kernel, machine, group = shared().nvls, way.machine, way.group
+    channels, heads = way.channels, max(int(group.per_node), 1)
+    parts = channels * heads
+    chunk = nvls_chunk(size, parts, group, machine.transport)
+    loop_s = kernel.sync_s + parts * chunk / (kernel.channel[machine.architecture] * channels)
+    bandwidth = min(parts * chunk / loop_s, _network(way))
+    if way.method == "nvls-tree":
+        most = way.limit * way.algorithm_over_bus
+        bandwidth = min(bandwidth, most * (_OVER_TABLE if group.nodes == 2 else 1.0))
+    filling_s = _together(way) * channels * chunk / rank_rate(machine)
+    inter_s = _between(way, way.latency(size).inter_s + filling_s)
+    return Cost(kernel.base_s + (_STAGES - 1) * loop_s, 0.0, inter_s, bandwidth)
+
+
+def _tree(way: Way, size: float) -> Cost:
+    found = _plateaued(way, size)
+    limit = way.limit * way.algorithm_over_bus
+    channels = used_channels(way, size)
+    filling = channels * tree_chunk(way, size, channels) * WIRE[way.protocol]
+    bandwidth = limit * (_OVER_TABLE if way.group.nodes == 2 else 1.0)
+    if way.protocol != "simple":
+        bandwidth = limit * way.correction(size)
+    intra_s = found.intra_s + filling / way.machine.nvlink
+    inter_s = _between(way, found.inter_s + _together(way) * filling / node_rate(way))
+    return Cost(found.base_s, intra_s, inter_s, min(bandwidth, _network(way)))
+
+
+def _ring(way: Way, size: float) -> Cost:
+    found, channels = _plateaued(way, size), way.channels
+    base_s = found.base_s
+    if way.protocol == "simple":
+        # The latencies have the first round's steps; each later one waits as often again.
+        chunk = ring_chunk(size, way.group.ranks, channels, way.machine.transport)
+        rounds = size / (way.group.ranks * channels * chunk)
+        base_s += (rounds - 1) * (found.intra_hops + found.inter_hops) * way.latency(0).intra_s
+    bandwidth = min(way.limit * way.algorithm_over_bus, _network(way))
+    return Cost(base_s, found.intra_s, _between(way, found.inter_s), bandwidth)
+
+
+def _plateaued(way: Way, size: float) -> Latency:
+    """Latencies of a ring or tree: by Simple 1.4 times NCCL's constants once a channel has work for all threads."""
+    if way.protocol != "simple":
+        return way.latency(size)
+    found = way.latency(0)
+    return found.times(PLATEAU) if size >= FULL_CHANNEL else found

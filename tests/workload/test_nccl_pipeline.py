@@ -1,0 +1,133 @@
+"""What NCCL's tables leave out: chunks, filling pipelines, transports; by hand from the rules of src/enqueue.cc."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eastwest.workload import nccl
+from eastwest.workload.nccl.chunks import nvls_chunk, ring_chunk, tree_chunk
+
+US, GB, KIB, MIB = 1e-6, 1e9, 2**10, 2**20
+H100 = nccl.Machine("hopper", nvlink=18 * 20.6 * GB, nic=50 * GB)
+A100 = nccl.Machine("ampere", nvlink=12 * 20.0 * GB, nic=25 * GB, nvlink_sharp=False)
+B200 = nccl.Machine("blackwell", nvlink=18 * 40.1 * GB, nic=50 * GB)
+ONE, TWO, SIXTEEN = nccl.Group(8, 1), nccl.Group(16, 2), nccl.Group(128, 16)
+PATHS = nccl.Paths(0.0, 0.0)
+PARTS = 16 * 8
+"""Channels times heads of NVLS on 8 H100."""
+
+
+def cost(method, protocol, size, group=ONE, kind="all-reduce", machine=H100, version="HEAD"):
+    return nccl.cost(nccl.Way(kind, method, protocol, group, machine, nccl.constants(version)), size)
+
+
+@pytest.mark.parametrize(
+    ("size", "group", "chunk_kib"),
+    [
+        (2**30, ONE, 128),  # 64 rounds of 128 parts of 128 KiB
+        (2**30 - 1, ONE, 64),
+        (64 * MIB - 1, ONE, 32),
+        (8 * MIB - 1, ONE, 16),
+        (MIB, ONE, 8),  # a part of the message
+        (64 * MIB, TWO, 128),
+        (64 * MIB - 1, TWO, 64),
+        (2**34, SIXTEEN, 64),
+        (8 * MIB - 1, SIXTEEN, 32),
+    ],
+)
+def test_chunks_of_nvls_grow_with_the_message(size, group, chunk_kib):
+    assert nvls_chunk(size, PARTS, group, nccl.transport()) == pytest.approx(chunk_kib * KIB, rel=1e-6)
+
+
+def test_aws_lets_nvls_have_larger_chunks():
+    aws = nccl.transport("efa-v2")
+    assert nvls_chunk(4 * 2**30, PARTS, ONE, aws) == 512 * KIB
+    assert nvls_chunk(4 * 2**30 - 1, PARTS, ONE, aws) == 64 * KIB
+    assert nvls_chunk(4 * 2**30, PARTS, SIXTEEN, aws) == 512 * KIB
+
+
+def test_a_chunk_is_no_more_than_a_buffer_holds_nor_than_there_is():
+    google = nccl.transport("tcpxo")
+    way = nccl.Way("all-reduce", "tree", "simple", TWO, replace(H100, transport=google), nccl.constants())
+    assert tree_chunk(way, 2**30, 16) == MIB  # an eighth of 8 MiB
+    assert tree_chunk(way, MIB, 16) == MIB / 16
+    assert ring_chunk(2**34, 16, 16, google) == 4 * MIB
+    assert ring_chunk(16 * MIB, 16, 16, google) == 16 * MIB / 256
+
+
+def test_nvls_takes_as_many_rounds_as_chunks_and_two_to_fill():
+    """16 MiB in rounds of 128 x 32 KiB: four, and two, at 16 x 18.75 GB/s and 5.2 us each."""
+    round_s = PARTS * 32 * KIB / (16 * 18.75 * GB) + 5.2 * US
+    found = cost("nvls", "simple", 16 * MIB)
+    assert found.base_s + 16 * MIB / found.bandwidth == pytest.approx(6 * US + 6 * round_s)
+
+
+def test_a_tree_fills_hop_by_hop():
+    """8 MiB over 16 channels is one slot of 512 KiB each: over NVLink at once, over the NICs half of them at a time."""
+    small, found = cost("tree", "simple", 8, TWO), cost("tree", "simple", 8 * MIB, TWO)
+    assert found.intra_s - 1.4 * small.intra_s == pytest.approx(8 * MIB / H100.nvlink, rel=1e-4)
+    assert found.inter_s - 1.4 * small.inter_s == pytest.approx(4 * MIB / (8 * H100.nic), rel=1e-4)
+    assert cost("tree", "simple", 2**30, TWO).inter_s == found.inter_s
+
+
+def test_over_many_nodes_both_children_wait_for_a_nic_but_the_roots():
+    """Four levels: the root's hop has 8 of 16 channels' chunks of 64 KiB at a time, each of three others all."""
+    found, empty = (cost("nvls-tree", "simple", size, SIXTEEN).inter_s for size in (2**30, 8))
+    assert found - empty == pytest.approx(16 * 64 * KIB / H100.nic * 7 / 8, rel=1e-4)
+
+
+def test_each_step_of_a_ring_waits_once_more_in_each_round_after_the_first():
+    """8 ranks of 24 channels send 2 MiB a step: rounds of 384 MiB."""
+    first, third = (cost("ring", "simple", times * 8 * 24 * 2 * MIB, machine=A100).base_s for times in (1, 3))
+    assert third - first == pytest.approx(2 * 14 * 3.4 * US)
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol", "more_us"), [("efa-v1", "simple", 34), ("efa-v2", "ll", 20), ("tcpxo", "simple", 14)]
+)
+def test_a_transport_adds_to_hops_between_nodes_alone(name, protocol, more_us):
+    machine = replace(H100, transport=nccl.transport(name))
+    slower, plain = cost("tree", protocol, 8, TWO, machine=machine), cost("tree", protocol, 8, TWO)
+    assert slower.inter_s - plain.inter_s == pytest.approx(more_us * US, rel=1e-3)
+    assert (slower.intra_s, slower.base_s) == (plain.intra_s, plain.base_s)
+
+
+def test_a_transport_reaches_its_part_of_the_nics():
+    machine = replace(H100, nic=25 * GB, transport=nccl.transport("tcpxo"))
+    assert cost("ring", "ll128", 2**34, TWO, machine=machine).bandwidth == pytest.approx(8 * 25 * GB * 0.95 * 8 / 15)
+    assert cost("tree", "simple", 2**34, TWO, machine=machine).bandwidth <= 8 * 25 * GB * 0.95
+
+
+def test_nccl_chooses_of_what_its_transport_leaves_it():
+    machine = replace(H100, transport=nccl.transport("tcpx"))
+    choose = nccl.choose("all-reduce", MIB, TWO, machine, nccl.constants(), PATHS)
+    assert (choose.algorithm, choose.protocol, choose.channels) == ("rail-ring", "simple", 12)
+
+
+@pytest.mark.parametrize(
+    ("parts", "name"),
+    [(("aws-p5", "efa-v2"), "efa-v2"), (("gcp-a3-mega", "gvnic-200g"), "tcpxo"), (("hgx-h100", "connectx-7"), "verbs")],
+)
+def test_a_transport_belongs_to_a_server_or_its_nic(parts, name):
+    assert nccl.transport_of(*parts) == name
+
+
+def test_what_a_hop_takes_does_not_change_with_the_version_that_chooses():
+    assert cost("tree", "simple", 8, TWO, version="2.21") == cost("tree", "simple", 8, TWO)
+
+
+@given(
+    st.floats(8, 2**35),
+    st.floats(1, 4),
+    st.sampled_from([("ring", "ll"), ("ring", "ll128"), ("ring", "simple"), ("tree", "simple")]),
+    st.sampled_from([ONE, TWO, SIXTEEN]),
+    st.sampled_from([H100, A100, B200]),
+)
+def test_more_bytes_take_longer(size, times, way, group, machine):
+    def took(bytes_):
+        found = cost(*way, bytes_, group, machine=machine)
+        return found.base_s + 14 * found.intra_s + 2 * found.inter_s + bytes_ / found.bandwidth
+
+    assert took(size * times) >= took(size) * (1 - 1e-9)
