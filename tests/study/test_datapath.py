@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from eastwest import spec
-from eastwest.study import run, to_json, to_table
+from eastwest.study import run, sensitivity, to_json, to_table
 
 PAYLOAD = 4096 / 4178
 """Of a full RoCEv2 packet."""
@@ -264,3 +264,32 @@ def test_the_network_s_gpu_hours_of_a_training_job_are_its_exposed_communication
     hours = row.data_path.gpu_hours_a_month
     exposed_s = sum(row.training.exposed_s.values())
     assert hours.network / (hours.network + hours.compute) == pytest.approx(exposed_s / row.step_s)
+
+
+def gains(around: dict[str, Any], frontend: Any = APART) -> dict[str, float]:
+    study = spec.from_mapping(values(around, frontend))
+    return {each.resource: each.gain for each in sensitivity(study, "it", "job").gains}
+
+
+def test_more_storage_is_what_a_job_gains_from_that_storage_holds():
+    found = gains({"data": {"samples": 16000, "bytes": "10 MB"}})
+    assert found["links of front-end and storage NICs"] == pytest.approx(1 - 1 / 1.1, rel=1e-3)
+    assert found["GPU compute"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_more_cores_are_what_a_job_gains_from_that_preprocessing_holds():
+    found = gains({"data": {**IMAGES, "cpu": "200 ms", "workers": 100}})
+    assert found["CPU cores that prepare samples"] == pytest.approx(1 - 1 / 1.1)
+    assert found["links of front-end and storage NICs"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_server_s_faster_disks_help_a_job_that_reads_from_them():
+    found = gains({"data": {**IMAGES, "read_rate": "4 Gb/s"}}, frontend=None)
+    assert found["what a server reads elsewhere"] == pytest.approx(1 - 1 / 1.1)
+
+
+def test_a_mix_says_that_it_leaves_data_out():
+    written = values({"data": IMAGES}, APART)
+    mixes = {"busy": {"jobs": [{"workload": "job", "servers": 4}]}}
+    (told,) = run(spec.from_mapping({**written, "mixes": mixes})).warnings
+    assert told == "mix busy: data and checkpoints of job are left out beside other jobs"

@@ -213,3 +213,25 @@ def test_a_front_end_nic_that_cannot_take_packets_out_of_order_is_warned_of() ->
 def test_the_drawing_leaves_the_front_end_out() -> None:
     plain, both = (build_fabric(study([SUM], frontend), "it") for frontend in (None, APART))
     assert sketch(both) == sketch(plain)
+
+
+@pytest.mark.parametrize(("way", "where"), [("read", "reading"), ("write", "writing")])
+def test_disks_that_are_slower_than_their_ports_hold_it(way: str, where: str) -> None:
+    """8 servers of 4 GB from or to 2 storage servers of 10 GB/s each."""
+    slow = {**APART, "storage": {"servers": 2, way: "10 GB/s"}}
+    found = row([{"name": "it", "storage": {way: "4 GB"}}], slow)
+    assert found.step_s == pytest.approx(SERVERS * 4e9 / (2 * 10e9), rel=1e-3)
+    assert found.bottleneck.where == f"disks of the storage servers, {where}"
+    assert "faster disks would help" in found.bottleneck.why
+
+
+def test_disks_hold_only_what_goes_their_way() -> None:
+    slow = {**APART, "storage": {"servers": 2, "write": "10 GB/s"}}
+    assert row([READ], slow).step_s == pytest.approx(row([READ], APART).step_s)
+
+
+def test_faster_disks_are_what_a_step_held_by_them_gains_from() -> None:
+    slow = {**APART, "storage": {"servers": 2, "read": "10 GB/s"}}
+    gains = {each.resource: each.gain for each in sensitivity(study([READ], slow), "it", "job").gains}
+    assert gains["disks of storage servers"] == pytest.approx(1 - 1 / 1.1, rel=1e-3)
+    assert gains["links of front-end and storage NICs"] == pytest.approx(0.0, abs=1e-3)

@@ -109,14 +109,25 @@ class PlacedHosts:
         return self.nic_nodes, np.zeros(count, dtype=np.int64), np.ones(count, dtype=np.int64)
 
     def inner_links(self, plan: FabricPlan) -> pl.DataFrame:
-        """The links between host, hop and NIC, at the rate of the NIC's PCIe and otherwise as the GPUs' PCIe."""
+        """The links between host, hop and NIC, at the rate of the NIC's PCIe and otherwise as the GPUs' PCIe.
+
+        Where a storage server's disks are said to be slower, theirs between host and hop leave so much less to payload.
+        """
         assert plan.frontend is not None
         gpu, nic, count = plan.server.gpu, plan.frontend.nic, len(self.server)
         host = self.nic_nodes - 2
         src = np.stack([host, host + 1, host + 1, host + 2], axis=1).reshape(-1)
         dst = np.stack([host + 1, host, host + 2, host + 1], axis=1).reshape(-1)
         to_nic, from_nic = (np.char.add(np.char.add(a, "-"), b) for a, b in (("pcie", self.kind), (self.kind, "pcie")))
-        away, back = np.full(count, "host-pcie"), np.full(count, "pcie-host")
+        storage = plan.frontend.storage
+        has_disks = storage is not None and (storage.read_bps or storage.write_bps) is not None
+        of_disks = (self.kind == "storage") & has_disks
+        away, back = np.where(of_disks, "disk-storage", "host-pcie"), np.where(of_disks, "storage-disk", "pcie-host")
+        most = np.full((count, 4), gpu.pcie_efficiency)
+        if storage is not None:
+            for place, rate_bps in enumerate((storage.read_bps, storage.write_bps)):
+                if rate_bps is not None:
+                    most[of_disks, place] = min(gpu.pcie_efficiency, rate_bps / storage.nics / nic.pcie_bps)
         half_s = gpu.pcie_latency_s / 2
         none = np.full(4 * count, -1, dtype=np.int64)
         return pl.DataFrame(
@@ -128,7 +139,7 @@ class PlacedHosts:
                 "cable": none,
                 "tier": np.stack([away, back, to_nic, from_nic], axis=1).reshape(-1),
                 "rate_bps": np.full(4 * count, nic.pcie_bps),
-                "efficiency": np.full(4 * count, gpu.pcie_efficiency),
+                "efficiency": most.reshape(-1),
                 "latency_s": np.tile([half_s, half_s, half_s + nic.latency_s, half_s], count),
             }
         )

@@ -107,10 +107,15 @@ class Sites:
 
 @dataclass(frozen=True)
 class Storage:
-    """Storage servers, and the NICs that each has on the front-end network."""
+    """Storage servers, and the NICs that each has on the front-end network.
+
+    `read_bps` and `write_bps` are what the disks and the file system of one can do; what its NICs can where None.
+    """
 
     servers: int
     nics: int
+    read_bps: float | None = None
+    write_bps: float | None = None
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ HEAT = (0.2, 0.4, 0.6, 0.8, 0.95)
 _ENDS = {
     "gpu": "GPU",
     "nvlink": "NVLink",
+    "disk": "disk",
     "host": "host",
     "pcie": "PCIe",
     "nic": "NIC",

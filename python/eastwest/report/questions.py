@@ -113,7 +113,8 @@ def sensitivity_table(found: Sensitivity) -> RenderableType:
         if best.gain > 0
         else "None of them would shorten the step."
     )
-    title = f"{found.workload} on {found.fabric}, {found.placement}: a step takes {scale.with_unit(found.step_s)}"
+    takes = "from one step to the next it takes" if found.is_fed else "a step takes"
+    title = f"{found.workload} on {found.fabric}, {found.placement}: {takes} {scale.with_unit(found.step_s)}"
     return Group(Text(title, "bold underline"), table, Text(), Text(told, "bold"))
 
 

@@ -130,6 +130,10 @@ class StorageServers(Entry):
     """How many."""
     nics: Count = 2
     """NICs of each, as the servers' front-end NICs."""
+    read: Rate | None = None
+    """What the disks and the file system of one deliver; what its NICs can where left out."""
+    write: Rate | None = None
+    """What they take; what its NICs can where left out."""
 
 
 class Frontend(Entry):

@@ -34,6 +34,8 @@ PLACES = {
     "frontend-pcie": "PCIe, NIC to host",
     "storage-pcie": "PCIe, NIC to host",
     "pcie-host": "PCIe, NIC to host",
+    "disk-storage": "disks of the storage servers, reading",
+    "storage-disk": "disks of the storage servers, writing",
     "frontend-leaf": "front-end NIC ports, server to leaf",
     "leaf-frontend": "front-end NIC ports, leaf to server",
     "frontend-access": "front-end NIC ports, server to access",
@@ -179,6 +181,8 @@ def _why(network: Network, run: Run, carriage: Carriage, tier: str, link: int) -
             return f"PCIe gives {rate} of payload between host and NIC: a faster port would not help"
         port = _fastest(network, "nic-leaf")
         return f"PCIe gives {rate} of payload between GPU and NIC, the NIC's port {port}: a faster port would not help"
+    if "disk" in tier:
+        return f"disks have {rate} for each NIC of a storage server: more servers or faster disks would help"
     if "storage" in tier:
         return f"the {line} ports of the storage servers are full ({rate} of payload): more servers or ports would help"
     if "frontend" in tier:

@@ -97,6 +97,12 @@ def path(place: Place, runs: Runs, step: Step, row: Row) -> DataPath | None:
     return _Path(place, runs, step, row.step_s, exposed_s, asked).found()
 
 
+def paced(place: Place, runs: Runs, step: Step, step_s: float, asked: spec.AroundSteps) -> float:
+    """Seconds from one step to the next, where a step alone takes `step_s`; raises `UnrunnableError` as `path`."""
+    found = _Path(place, runs, step, step_s, 0.0, asked)
+    return found.pace_s(found.beside())
+
+
 @dataclass(frozen=True)
 class _Path:
     """One case, with its step alone: how long it takes, and what of that is exposed communication."""

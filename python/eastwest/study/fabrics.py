@@ -69,7 +69,7 @@ def _frontend(study: Study, name: str) -> Frontend | None:
         uplink_bps=asked.uplink,
         breakout=asked.breakout,
         oversubscription=asked.oversubscription,
-        storage=None if storage is None else Storage(storage.servers, storage.nics),
+        storage=None if storage is None else Storage(storage.servers, storage.nics, storage.read, storage.write),
     )
 
 

@@ -87,7 +87,19 @@ def run(each: Mixture, runs: Runs) -> tuple[list[JobRow], Callable[[], Timeline]
 
 
 def cautions(study: Study, fabric: str, cluster: str, mix: str) -> list[str]:
-    """What to warn of: background traffic of more than a GPU's NICs can send."""
+    """What to warn of: what is left out of a mix, and background traffic of more than a GPU's NICs can send."""
+    return [*_left_out(study, mix), *_too_much(study, fabric, cluster, mix)]
+
+
+def _left_out(study: Study, mix: str) -> list[str]:
+    jobs = dict.fromkeys(job.workload for job in study.mixes[mix].jobs)
+    fed = [name for name in jobs if study.workloads[name].data or study.workloads[name].checkpoint]
+    if not fed:
+        return []
+    return [f"mix {study.base('mixes', mix)}: data and checkpoints of {', '.join(fed)} are left out beside other jobs"]
+
+
+def _too_much(study: Study, fabric: str, cluster: str, mix: str) -> list[str]:
     others, server = study.mixes[mix].background, study.server(cluster)
     most_bps = study.fabrics[fabric].link * server.nics / server.gpus
     if others is None or others.rate <= most_bps:

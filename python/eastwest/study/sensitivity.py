@@ -7,17 +7,18 @@ engine runs it again on the same paths. Not here: what a resource costs.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
 import polars as pl
 
+from eastwest import spec
 from eastwest.engine import Network
 from eastwest.fabric import Fabric
 from eastwest.spec import Study
-from eastwest.study import fabrics
+from eastwest.study import datapath, fabrics
 from eastwest.study.bottleneck import CHANNELS
 from eastwest.study.runs import Runs
 from eastwest.study.selection import one
@@ -27,12 +28,14 @@ MORE = 0.10
 """Of a rate; of a latency, so much less."""
 
 _NVLINK, _PCIE, _NIC = (pl.col("tier").str.contains(word) for word in ("nvlink", "pcie", "nic"))
-_HOST = pl.col("tier").str.contains("frontend|storage")
+_DISK = pl.col("tier").str.contains("disk")
+_HOST = pl.col("tier").str.contains("frontend|storage") & ~_DISK
 RESOURCES: Mapping[str, pl.Expr] = MappingProxyType(
     {
         "links between NIC and leaf": _NIC & ~_PCIE,
         "links of front-end and storage NICs": _HOST & ~_PCIE,
-        "links between switches": ~(_NVLINK | _PCIE | _NIC | _HOST),
+        "links between switches": ~(_NVLINK | _PCIE | _NIC | _HOST | _DISK),
+        "disks of storage servers": _DISK,
         "NVLink": _NVLINK,
         "PCIe": _PCIE,
     }
@@ -52,7 +55,10 @@ class Gain:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """A step, its time in seconds (median over hash seeds), and what more of each resource buys, most first."""
+    """A step, its time in seconds (median over hash seeds), and what more of each resource buys, most first.
+
+    Where it `is_fed`, times are those from one step to the next, with what feeds them.
+    """
 
     fabric: str
     cluster: str
@@ -60,6 +66,7 @@ class Sensitivity:
     placement: str
     step_s: float
     gains: tuple[Gain, ...]
+    is_fed: bool = False
 
 
 def sensitivity(study: Study, fabric: str, workload: str, where: str = "", more: float = MORE) -> Sensitivity:
@@ -74,11 +81,16 @@ def sensitivity(study: Study, fabric: str, workload: str, where: str = "", more:
     network = runs.network(here, chosen.fabric, chosen.cluster)
     gpus, carriage = runs.gpus(network, chosen.placement), fabrics.carriage(here, chosen.fabric)
     step = runs.step(here, chosen.workload, network, gpus)
+    around = here.workloads[chosen.workload]
     gpus = gpus[: step.ranks]
 
-    def seconds(on: Network, program: Step) -> float:
+    def seconds(on: Network, program: Step, asked: spec.AroundSteps = around) -> float:
         run = runs.simulate(here, chosen.workload, on, program, gpus, carriage, here.fidelity)
-        return float(np.median(run.step_s))
+        step_s = float(np.median(run.step_s))
+        if asked.data is None:
+            return step_s
+        place = datapath.Place(here, chosen.workload, chosen.fabric, chosen.cluster, on, gpus, carriage)
+        return datapath.paced(place, runs, program, step_s, asked)
 
     as_it_is, built = seconds(network, step), network.fabric
     found = {
@@ -90,6 +102,9 @@ def sensitivity(study: Study, fabric: str, workload: str, where: str = "", more:
     if any(math.isfinite(each.overheads.channel_rate) for each in step.operations if isinstance(each, Collective)):
         found[CHANNELS, f"+{more:.0%}"] = seconds(network, _channelled(step, 1 + more))
     found["GPU compute", f"+{more:.0%}"] = seconds(network, _computing(step, 1 + more))
+    found |= {
+        (resource, f"+{more:.0%}"): seconds(network, step, asked) for resource, asked in _better_fed(around, 1 + more)
+    }
     gains = [Gain(*what, step_s, 1 - step_s / as_it_is if as_it_is else 0.0) for what, step_s in found.items()]
     return Sensitivity(
         here.base("fabrics", chosen.fabric),
@@ -98,7 +113,24 @@ def sensitivity(study: Study, fabric: str, workload: str, where: str = "", more:
         str(chosen.placement),
         as_it_is,
         tuple(sorted(gains, key=lambda each: -each.gain)),
+        around.data is not None,
     )
+
+
+def _better_fed(around: spec.AroundSteps, factor: float) -> Iterator[tuple[str, spec.AroundSteps]]:
+    """A job whose samples are prepared, read from a server's own disks, or copied so many times as fast."""
+    data = around.data
+    if data is None:
+        return
+
+    def changed(**entries: float) -> spec.AroundSteps:
+        return around.model_copy(update={"data": data.model_copy(update=entries)})
+
+    if data.cpu > 0.0:
+        yield "CPU cores that prepare samples", changed(cpu=data.cpu / factor)
+    if data.read_rate is not None:
+        yield "what a server reads elsewhere", changed(read_rate=data.read_rate * factor)
+    yield "copying to the GPU", changed(loaded=(data.loaded or around.sizes().sample_bytes) / factor)
 
 
 def _scaled(fabric: Fabric, column: str, links: pl.Expr, factor: float) -> Fabric:
