@@ -37,7 +37,7 @@ class Trained:
 
 def heads_of(result: StudyResult) -> tuple[str, ...]:
     """Give the heads of the columns; kinds of groups that no job waits for are left out."""
-    return ("step", "compute", "bubble", *_kinds(result), "MFU", "tokens/s a GPU", "memory")
+    return ("step", "compute", "bubble", *_kinds(result), "MFU", "tok/s/GPU", "memory")
 
 
 def trained(result: StudyResult) -> tuple[Trained, ...]:
@@ -58,11 +58,10 @@ def trained(result: StudyResult) -> tuple[Trained, ...]:
 
 def training_table(result: StudyResult) -> RenderableType:
     """Give the training jobs of a result for a terminal."""
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
     for head in ("job", *heads_of(result)):
-        table.add_column(
-            head.replace(" a GPU", "\na GPU"), justify="left" if head == "job" else "right", vertical="bottom"
-        )
+        is_name = head == "job"
+        table.add_column(head, justify="left" if is_name else "right", vertical="bottom", no_wrap=not is_name)
     jobs = trained(result)
     for job in jobs[:MOST_ROWS]:
         table.add_row(job.name, *job.cells)

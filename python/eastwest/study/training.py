@@ -134,7 +134,7 @@ def facts(job: Job, step: Step, run: Run) -> TrainingFacts:
     """What a run of a job's step comes to."""
     training, draw = job.training, run.median_draw
     step_s = float(run.step_s[draw])
-    spent = _Stages(step, training, run.op_start_s[draw], run.op_end_s[draw], step_s).mean()
+    spent = _Stages(step, training, run).mean()
     compute_s, bubble_s = spent["compute"], spent["bubble"]
     exposed_s = {kind: spent.get(kind, 0.0) for kind in KINDS}
     model, hardware = step_flops(training), hardware_flops(training)
@@ -202,14 +202,17 @@ def _limit(
 
 
 class _Stages:
-    """Where the time of each stage went: a gap before a pass is what the pass waited for last, and before that."""
+    """Where the time of each stage went: a gap before a pass is what the pass waited for last, and before that.
 
-    def __init__(
-        self, step: Step, training: Training, start_s: np.ndarray[Any, Any], end_s: np.ndarray[Any, Any], step_s: float
-    ) -> None:
-        self._start_s, self._end_s, self._step_s = start_s.tolist(), end_s.tolist(), step_s
+    Where ranks of a stage differ, those that end a pass last count.
+    """
+
+    def __init__(self, step: Step, training: Training, run: Run) -> None:
+        draw = run.median_draw
+        self._end_s, self._step_s = run.op_end_s[draw].tolist(), float(run.step_s[draw])
         self._stages = training.parallelism.pipeline
         self._ranks = training.ranks // self._stages
+        self._compute_s = run.compute_s[draw].reshape(self._stages, self._ranks).mean(axis=1)
         self._operations = step.operations
         number = {operation.name: index for index, operation in enumerate(step.operations)}
         self._waits = [[number[name] for name in operation.after] for operation in step.operations]
@@ -231,9 +234,11 @@ class _Stages:
         """Seconds of each kind, mean over stages."""
         spent: dict[str, float] = defaultdict(float, compute=0.0, bubble=0.0)
         for stage, passes in enumerate(self._passes):
-            free = 0.0
-            for index in passes:
-                start, end = max(self._start_s[index], free), max(self._end_s[index], free)
+            free, seconds = 0.0, [getattr(self._operations[index], "seconds", 0.0) for index in passes]
+            stretch = float(self._compute_s[stage]) / sum(seconds)  # by communication beside it
+            for index, own in zip(passes, seconds, strict=True):
+                end = max(self._end_s[index], free)
+                start = max(end - own * stretch, free)
                 self._gap(self._waits[index], free, start, spent)
                 spent["compute"] += end - start
                 free = end

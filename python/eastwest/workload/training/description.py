@@ -122,7 +122,8 @@ class Training:
                 f"{self.ranks} ranks cannot be divided by tensor {p.tensor} x pipeline {p.pipeline} x context "
                 f"{p.context} = {self.model_parallel}: use {more} ranks, or other sizes"
             )
-        if p.pipeline * p.virtual > self.model.layers:
+        # the first chunk may have the embedding alone, the last the logits, as Llama 3's (arXiv 2407.21783, 3.3.2)
+        if p.pipeline * p.virtual > self.model.layers + 2:
             raise ValueError(
                 f"{self.model.layers} layers cannot fill pipeline {p.pipeline} x virtual {p.virtual} = "
                 f"{p.pipeline * p.virtual} chunks: lower either"
