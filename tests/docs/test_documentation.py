@@ -67,6 +67,7 @@ def test_python_snippets_of_a_page_run_one_after_another(page, folder, capsys):
 
 @pytest.mark.parametrize("page", with_blocks("console"))
 def test_commands_print_what_the_page_shows(page, tmp_path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     for block in blocks(page, "console"):
         command, _, shown = block.removeprefix("$ ").partition("\n")
         assert eastwest(command, tmp_path) == stripped(shown)

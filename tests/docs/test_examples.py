@@ -10,6 +10,7 @@ import eastwest as ew
 from eastwest import spec
 from eastwest.fabric import summary
 from eastwest.study import build_fabric, scaling
+from eastwest.study.importing import import_files, write_imported
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 STUDIES = sorted(path for path in EXAMPLES.glob("*.yaml") if not path.stem.endswith("-catalog"))
@@ -121,3 +122,9 @@ def test_a_step_of_llama_3_is_near_its_paper():
     # arXiv 2407.21783, table 4: 41 % on 16,384 GPUs with 8,192 tokens a sequence; ours has no stragglers
     frame = ew.run(EXAMPLES / "llama3-405b.yaml", where="fabric=rails,workload=short").frame
     assert frame["training_mfu"][0] == pytest.approx(0.41, rel=0.15)
+
+
+def test_the_imported_step_is_what_the_trace_beside_it_becomes(tmp_path):
+    found = import_files([EXAMPLES / "traces" / "layers.0.et"], ranks=64)
+    write_imported(found, [Path("layers.0.et")], tmp_path / "again")
+    assert (tmp_path / "again").read_text() == (EXAMPLES / "traces" / "layers.step.jsonl").read_text()

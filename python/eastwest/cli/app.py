@@ -16,6 +16,7 @@ from eastwest.cli import (
     expect,
     export,
     fabric,
+    import_,
     init,
     scaling,
     schema,
@@ -56,7 +57,21 @@ def options(
     """Designs, proves, builds and runs the network of an AI cluster."""
 
 
-for verb in (study, simulate, scaling, curve, expect, sensitivity, fabric, export, validate, init, schema, catalog):
+for verb in (
+    study,
+    simulate,
+    scaling,
+    curve,
+    expect,
+    sensitivity,
+    fabric,
+    import_,
+    export,
+    validate,
+    init,
+    schema,
+    catalog,
+):
     verb.add(app)
 
 

@@ -22,7 +22,7 @@ from eastwest.workload import Collective, Groups, Step, Tuning, nccl
 
 Gpus = npt.NDArray[np.uint32]
 
-MOST_NAMED = 16
+MOST_NAMED = 6
 """Operations of a step whose choices are told one by one."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from eastwest.workload.trace.nodes import CollectiveNode, Communicator, ComputeNode, Node, RankTrace
+from eastwest.workload.trace.nodes import CollectiveNode, Communicator, ComputeNode, MessageNode, Node, RankTrace
 from eastwest.workload.trace.order import ordered
 
 MOST_WAITS = 50_000_000
@@ -45,11 +45,12 @@ class Condensed:
     """Computes that no other node waits for."""
 
 
-def condensed(trace: RankTrace, *, is_exact: bool = False) -> Condensed:
+def condensed(trace: RankTrace, *, is_exact: bool = False, is_buffered: bool = False) -> Condensed:
     """The operations of a trace.
 
     Where it `is_exact`, computes stay as they are and do not stand for each other, so that any order of them that their
-    waits allow is still possible.
+    waits allow is still possible. Where it `is_buffered`, what waits for a send goes on once that could begin, as if
+    its data went to a buffer.
 
     Raises:
         InputError: as `ordered`; the waits are too many.
@@ -76,7 +77,10 @@ def condensed(trace: RankTrace, *, is_exact: bool = False) -> Condensed:
         operation.after = tuple(sorted(before.values()))
         found.operations.append(operation)
         found.last_kernels += isinstance(node, ComputeNode) and node.id not in awaited
-        queues[node.id] = {place if queue is None else queue: place}
+        if is_buffered and isinstance(node, MessageNode) and node.is_send:
+            queues[node.id] = before
+        else:
+            queues[node.id] = {place if queue is None else queue: place}
     if not is_exact:
         found.operations = _merged(found.operations)
     return found

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
+from itertools import product
 
 from eastwest.errors import InputError
 from eastwest.workload.operations import Step
@@ -23,7 +24,8 @@ class Joined:
     """A step, and what became of the nodes of all ranks that it was made from.
 
     `last_kernels` are computes that no node waits for, `uneven` all-to-alls of which ranks give different sizes (the
-    largest is taken for all), `unused` what could not be used, by reason.
+    largest is taken for all), `unused` what could not be used, by reason. Where it `is_buffered`, nothing waits until a
+    message that it sent has arrived, since ranks would else wait for each other.
     """
 
     step: Step
@@ -32,31 +34,34 @@ class Joined:
     last_kernels: int
     uneven: int
     unused: Mapping[str, int]
+    is_buffered: bool = False
 
 
 def joined(sources: Sequence[TraceSource]) -> Joined:
     """The step of a job whose rank r is read by `sources[r]`.
 
+    Ranks that would wait for each other are tried in other ways: each by itself, since classes may put together what
+    can only run apart; with computes in any order; and with sends that end at once.
+
     Raises:
         InputError: a trace makes no sense by itself, ranks do not fit together, or they would wait for each other for
             ever; names the nodes.
     """
-    ranks = [condensed(source()) for source in sources]
-    check_partners(ranks)
-    apart = list(range(len(ranks)))
-    for class_of in (classes(ranks), apart):  # classes may put together what can only run apart
-        try:
-            return _joined(ranks, class_of)
-        except CircleError:
-            continue
-    ranks = [condensed(source(), is_exact=True) for source in sources]  # or computes be in an order that cannot be
-    try:
-        return _joined(ranks, apart)
-    except CircleError as circle:
-        traces = [(ranks[rank].trace, ranks[rank].operations[place].node) for rank, place in circle.parts]
-        told = chain([f"{trace.told(node)} of rank {trace.rank}" for trace, node in traces])
-        why = "the ranks would wait for each other for ever, since they enter these in different orders"
-        raise InputError(f"{traces[0][0].file}: {why}: {told}") from None
+    circle: CircleError | None = None
+    for is_buffered, is_exact in product((False, True), (False, True)):
+        ranks = [condensed(source(), is_exact=is_exact, is_buffered=is_buffered) for source in sources]
+        check_partners(ranks)
+        apart = list(range(len(ranks)))
+        for class_of in (apart,) if is_exact else (classes(ranks), apart):
+            try:
+                return replace(_joined(ranks, class_of), is_buffered=is_buffered)
+            except CircleError as found:
+                circle = found
+    assert circle is not None
+    traces = [(ranks[rank].trace, ranks[rank].operations[place].node) for rank, place in circle.parts]
+    told = chain([f"{trace.told(node)} of rank {trace.rank}" for trace, node in traces])
+    why = "the ranks would wait for each other for ever, since they enter these in different orders"
+    raise InputError(f"{traces[0][0].file}: {why}: {told}")
 
 
 def _joined(ranks: Sequence[Condensed], class_of: Sequence[int]) -> Joined:

@@ -39,7 +39,7 @@ class Writer:
             found = [self._collective(one, operation.node, name, after)]
         elif isinstance(operation.node, MessageNode):
             listed = sorted(one.pairs)
-            queue = self._queue(tuple(listed), " to ".join(map(str, listed[0])))
+            queue = self._queue(tuple(listed), _ends(listed))
             pairs = np.array(listed, dtype=np.uint32)
             found = [SendRecv(name, operation.node.bytes, pairs, queue, after)]
         else:
@@ -95,3 +95,9 @@ class Writer:
             free = itertools.chain([name], (f"{name} #{count}" for count in itertools.count(2)))
             self._queues[key] = next(each for each in free if each not in taken)
         return self._queues[key]
+
+
+def _ends(pairs: Sequence[tuple[int, int]]) -> str:
+    """Pairs of sender and receiver in a few words."""
+    more = f" and {len(pairs) - 1} more" if len(pairs) > 1 else ""
+    return f"{pairs[0][0]} to {pairs[0][1]}{more}"

@@ -1,0 +1,55 @@
+"""Which format files are of, told by their content, and the step of the job that they describe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from eastwest.errors import InputError
+from eastwest.workload.formats.asked import Asked, Imported
+from eastwest.workload.step_file import is_step_file
+
+START_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format that can be imported: its name, whether a file that begins so is of it, and its reader."""
+
+    name: str
+    begins: Callable[[bytes, Path], bool]
+    read: Callable[[Asked], Imported]
+
+
+def formats() -> tuple[Format, ...]:
+    """The formats, in the order in which they are tried."""
+    from eastwest.workload.formats.chakra import is_chakra
+    from eastwest.workload.formats.chakra_job import read_chakra_job
+
+    return (Format("Chakra execution traces (.et)", is_chakra, read_chakra_job),)
+
+
+def import_job(asked: Asked) -> Imported:
+    """The step of a job's files.
+
+    Raises:
+        InputError: a file is missing or of no format that is known, or its reader refuses it.
+    """
+    for path in asked.paths:
+        if not path.is_file():
+            what = "this is a folder: name the files in it" if path.is_dir() else "there is no such file"
+            raise InputError(f"{path}: {what}")
+    known = formats()
+    for path in asked.paths:
+        with path.open("rb") as stream:
+            start = stream.read(START_BYTES)
+        if not start:
+            raise InputError(f"{path}: the file is empty")
+        if is_step_file(start):
+            raise InputError(f"{path}: this is a step already: a study names it with {{ kind: imported, file: ... }}")
+        found = next((each for each in known if each.begins(start, path)), None)
+        if found is not None:
+            return found.read(asked)
+    names = "; ".join(each.name for each in known)
+    raise InputError(f"{asked.paths[0]}: this is of no format that can be imported; there are: {names}")
