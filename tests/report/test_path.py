@@ -56,7 +56,7 @@ def test_goodput_is_told_with_what_costs_most(result):
 def test_the_answer_says_that_steps_wait_for_data(result):
     told = path.fed(result).replace("\N{NO-BREAK SPACE}", " ")
     assert told == "Steps wait for their data, held back by storage, up to 45 % of all time."
-    assert path.held_by(result.rows[0]) == "storage"
+    assert result.rows[0].held_by == "storage"
 
 
 def test_each_stage_has_a_bar(result):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from eastwest import spec
-from eastwest.study import run, sensitivity, to_json, to_table
+from eastwest.study import run, scaling, sensitivity, to_json, to_table
 
 PAYLOAD = 4096 / 4178
 """Of a full RoCEv2 packet."""
@@ -293,3 +293,18 @@ def test_a_mix_says_that_it_leaves_data_out():
     mixes = {"busy": {"jobs": [{"workload": "job", "servers": 4}]}}
     (told,) = run(spec.from_mapping({**written, "mixes": mixes})).warnings
     assert told == "mix busy: data and checkpoints of job are left out beside other jobs"
+
+
+def test_a_job_that_outgrows_its_storage_scales_no_further():
+    """Read at 8 servers in two thirds of the step, at 16 in four thirds, which then sets the pace."""
+    around = {"data": {"samples": 8000, "bytes": f"{4 * 25e9 * PAYLOAD * 2 / 3 / 8000:.0f} B"}}
+    found = scaling(spec.from_mapping(values(around, APART)), "it", "job", gpus=(64, 128))
+    smaller, larger = found.curves[0].sizes
+    assert (smaller.step_s, larger.step_s) == (pytest.approx(1.0), pytest.approx(4 / 3, rel=1e-3))
+    assert larger.bottleneck == "storage"
+
+
+def test_strong_scaling_keeps_the_batch_that_storage_delivers():
+    around = {"data": {"samples": 8000, "bytes": f"{4 * 25e9 * PAYLOAD * 2 / 3 / 8000:.0f} B"}}
+    found = scaling(spec.from_mapping(values(around, APART)), "it", "job", gpus=(64, 128), is_strong=True)
+    assert [size.step_s for size in found.curves[0].sizes] == pytest.approx([1.0, 2 / 3], rel=1e-3)

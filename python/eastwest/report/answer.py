@@ -122,7 +122,7 @@ def _waiting(result: StudyResult, fabric: str, gpus: str) -> str:
         return f"{gpus} never wait for the network: a faster one would not shorten the step."
     idle, most = percent(mean(row.gpu_idle_share for row in rows)), percent(hardest.gpu_idle_share)
     where = f"; most in {_case(hardest)} ({most})" if most != idle else ""
-    return f"{gpus} are idle {idle} of the time{where}, held back by {path.held_by(hardest)}."
+    return f"{gpus} are idle {idle} of the time{where}, held back by {hardest.held_by}."
 
 
 def _same_servers(result: StudyResult, slowdown: dict[str, float]) -> str:

@@ -225,15 +225,6 @@ def _layout(bars: int, axis: str, entries: int) -> dict[str, Any]:
     }
 
 
-def held_by(row: Row) -> str:
-    """Say what GPUs wait for most: what feeds their steps, or what limits the exchange."""
-    path = row.data_path
-    is_starved = path is not None and path.gpu_hours_a_month.data > path.gpu_hours_a_month.network
-    if path is not None and is_starved:
-        return path.limited_by
-    return row.training.limit if row.training else row.bottleneck.where
-
-
 def fed(result: StudyResult) -> str:
     """Say in how many results the step waits for what feeds it; empty where none does."""
     found = _found(result)

@@ -153,8 +153,7 @@ class _Path:
         data = self.asked.data
         if data is None:
             return [(STEP, beside.step_s)]
-        sizes = self.asked.sizes()
-        samples, loaded = sizes.samples, data.loaded or sizes.sample_bytes
+        samples, loaded = self._samples(), data.loaded or self.asked.sizes().sample_bytes
         workers = data.workers or 1
         return [
             (STORAGE, beside.read_s),
@@ -276,8 +275,14 @@ class _Path:
 
     def _batch_bytes(self) -> float:
         """What a server reads for one batch."""
-        sizes = self.asked.sizes()
-        return 0.0 if self.asked.data is None else sizes.samples * sizes.sample_bytes / self.place.servers
+        if self.asked.data is None:
+            return 0.0
+        return self._samples() * self.asked.sizes().sample_bytes / self.place.servers
+
+    def _samples(self) -> float:
+        """Those of a step: in proportion to the GPUs where the batch stated is for another number of them."""
+        times = 1.0 if self.runs.batch_for is None else self.step.ranks / self.runs.batch_for
+        return self.asked.sizes().samples * times
 
     def _transfers(self, direction: Direction, size: float, rate_bps: float | None) -> tuple[Storage, ...]:
         """What each server reads or writes over the network beside a step, where it does."""

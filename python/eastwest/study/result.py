@@ -140,6 +140,14 @@ class Row:
         """From one step to the next: the step, where nothing is said of what feeds it."""
         return self.step_s if self.data_path is None else self.data_path.pace_s
 
+    @property
+    def held_by(self) -> str:
+        """What GPUs wait for most: what feeds their steps, what limits a training job, or the exchange."""
+        path = self.data_path
+        if path is not None and path.gpu_hours_a_month.data > path.gpu_hours_a_month.network:
+            return path.limited_by
+        return self.training.limit if self.training else self.bottleneck.where
+
 
 @dataclass(frozen=True)
 class Stopped:

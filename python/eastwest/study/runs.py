@@ -45,8 +45,8 @@ class UnrunnableError(StudyError):
 class Runs:
     """A study while it runs: what was built and solved is kept, since many cases share it.
 
-    `work` makes of each other workload's step the one that is run; training jobs have the batch that is stated, or
-    where that is `batch_for` so many GPUs, one in proportion to theirs.
+    `work` makes of each other workload's step the one that is run; training jobs, and data of any, have the batch that
+    is stated, or where that is `batch_for` so many GPUs, one in proportion to theirs.
     """
 
     work: Callable[[Step], Step] | None = None

@@ -33,7 +33,8 @@ NOTHING = 5e-3
 class Size:
     """One size of the cluster. `speedup` is throughput over that of the smallest, `efficiency` that over linear.
 
-    Throughput is work done in a second: of strong scaling, steps.
+    Throughput is work done in a second: of strong scaling, steps. `step_s` is from one step to the next, with what
+    feeds them where the workload says so.
     """
 
     servers: int
@@ -202,12 +203,11 @@ def _curve(name: str, rows: list[Row], per_server: int, *, is_strong: bool) -> C
     first = ordered[0]
 
     def size(row: Row) -> Size:
-        faster = first.step_s / row.step_s if row.step_s else 1.0
+        faster = first.pace_s / row.pace_s if row.pace_s else 1.0
         count = servers[id(row)]
         times = count / servers[id(first)]
         speedup, efficiency = (faster, faster / times) if is_strong else (faster * times, faster)
-        where = row.training.limit if row.training else row.bottleneck.where
-        return Size(count, count * per_server, row.step_s, row.exposed_share, where, speedup, efficiency)
+        return Size(count, count * per_server, row.pace_s, row.exposed_share, row.held_by, speedup, efficiency)
 
     sizes = tuple(size(row) for row in ordered)
     return Curve(name, sizes, tuple(_turns(sizes) if is_strong else _findings(sizes)))
