@@ -130,6 +130,14 @@ def test_a_synchronous_checkpoint_stops_the_job_until_it_is_written():
     assert saved.restart_s == pytest.approx(600.0 + WRITTEN_S, rel=1e-3)
 
 
+@pytest.mark.parametrize("frontend", [APART, SHARED])
+def test_a_checkpoint_may_come_after_so_many_steps(frontend):
+    around = {"checkpoint": {"bytes": "1 TB", "mode": "async", "every": "500 steps"}}
+    saved = found(around, frontend, HAND_ON, **NARROW).checkpoints
+    assert saved.steps == pytest.approx(500)
+    assert saved.slowdown > 1.2 or frontend is APART
+
+
 def test_an_asynchronous_checkpoint_stops_it_for_the_copy_alone():
     saved = found({"checkpoint": {"bytes": "100 GB", "mode": "async"}}).checkpoints
     assert saved.exposed_s == pytest.approx(100e9 / GPUS / PCIE)

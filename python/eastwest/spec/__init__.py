@@ -3,7 +3,7 @@
 `load` reads one to a `Study` of frozen values. Not here: what is computed from it (`eastwest.study`).
 """
 
-from eastwest.spec.datapath import OPTIMAL, AroundSteps, Checkpoint, Data, Reliability
+from eastwest.spec.datapath import AroundSteps, Checkpoint, Data, Reliability, Steps
 from eastwest.spec.fabrics import Cluster, Fabric
 from eastwest.spec.imported import Imported
 from eastwest.spec.load import bundled_studies, from_mapping, load, loads
@@ -38,7 +38,6 @@ from eastwest.spec.workloads import (
 
 __all__ = [
     "MOST_COMBINATIONS",
-    "OPTIMAL",
     "AroundSteps",
     "Checkpoint",
     "Cluster",
@@ -66,6 +65,7 @@ __all__ = [
     "SendRecv",
     "SendRecvOperation",
     "Skew",
+    "Steps",
     "StorageOperation",
     "Study",
     "StudyError",

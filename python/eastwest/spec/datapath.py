@@ -5,10 +5,11 @@ The same for every kind of workload. Not here: how long any of it takes (`study.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, Strict, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, InstanceOf, Strict, WithJsonSchema, model_validator
 
 from eastwest import units
 from eastwest.document import nearest
@@ -46,22 +47,39 @@ class Data(Entry):
         return self
 
 
+@dataclass(frozen=True)
+class Steps:
+    """So many steps, in place of a time."""
+
+    count: int
+
+
+_STEPS = re.compile(r"\s*([1-9][0-9]{0,8})\s+steps?\s*")
+
+
 def _every(written: Any) -> Any:
     if written == OPTIMAL:
         return written
+    if isinstance(written, str) and (counted := _STEPS.fullmatch(written)):
+        return Steps(int(counted[1]))
     try:
         return units.parse_time(written)
     except units.UnitError as error:
-        raise refuse(f"{error}; or write {OPTIMAL}", (OPTIMAL,), nearest(str(written), (OPTIMAL,))) from None
+        raise refuse(
+            f"{error}; or steps, as in 500 steps, or {OPTIMAL}", (OPTIMAL,), nearest(str(written), (OPTIMAL,))
+        ) from None
 
 
 Every = Annotated[
-    float | Literal["optimal"],
+    float | Literal["optimal"] | InstanceOf[Steps],
     BeforeValidator(_every),
     WithJsonSchema(
         {
-            "anyOf": [{"const": OPTIMAL}, {"type": "string", "pattern": r"^\s*[0-9.]", "examples": ["30 min"]}],
-            "description": "A time with its unit, or optimal.",
+            "anyOf": [
+                {"const": OPTIMAL},
+                {"type": "string", "pattern": r"^\s*[0-9.]", "examples": ["30 min", "500 steps"]},
+            ],
+            "description": "A time with its unit, a number of steps, or optimal.",
         }
     ),
 ]
@@ -73,7 +91,7 @@ class Checkpoint(Entry):
     bytes: Size | None = None
     """One checkpoint of the whole job, which servers write in equal parts."""
     every: Every = "optimal"
-    """Time from one checkpoint to the next; optimal: what leaves most of the time to work that counts."""
+    """Time of training from one checkpoint to the next, or so many steps; optimal: what leaves most of the time to work that counts."""
     mode: Literal["sync", "async"] = "sync"
     """sync: training stops until it is written; async: until it is copied to the host, and goes on while it is
     written."""

@@ -7,6 +7,7 @@ study's and the catalogue's figures. Not here: the pipeline's and the checkpoint
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -228,8 +229,12 @@ class _Path:
         restart_s = reliability.restart + reload_s
         failures = self.step.ranks / reliability.gpu_mtbf
         failures += self.place.servers / reliability.server_mtbf if reliability.server_mtbf else 0.0
-        best = asked.every == spec.OPTIMAL
-        every_s = best_interval_s(saving, 1 / failures, restart_s) if best else float(asked.every)
+        if isinstance(asked.every, spec.Steps):
+            every_s = asked.every.count * pace + saving.cost_s(math.inf) - saving.exposed_s
+        elif isinstance(asked.every, str):  # optimal
+            every_s = best_interval_s(saving, 1 / failures, restart_s)
+        else:
+            every_s = asked.every
         every_s = max(every_s, saving.settling_s)
         share = shares(every_s, saving, 1 / failures, restart_s)
         found = Checkpoints(
