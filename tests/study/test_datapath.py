@@ -213,7 +213,7 @@ REFUSED = [
     ({"data": {"samples": 8}}, APART, "data needs its 'bytes'"),
     ({"checkpoint": {"every": "1 h"}}, APART, "checkpoint needs its 'bytes'"),
     ({"data": {**IMAGES, "cpu": "1 ms"}}, APART, "on how many cores of each server, with workers: 64"),
-    ({"checkpoint": {"bytes": "1 TB", "every": "often"}}, APART, "or write optimal"),
+    ({"checkpoint": {"bytes": "1 TB", "every": "often"}}, APART, "or steps, as in 500 steps, or optimal"),
     ({"checkpoint": {"bytes": "1 TB", "mode": "asink"}}, APART, "did you mean 'async'"),
     ({"reliability": {"restart": "1 min"}}, APART, "goes on from a checkpoint"),
     ({"data": IMAGES}, None, "or say what a server reads elsewhere, with read_rate"),

@@ -91,7 +91,8 @@ class Checkpoint(Entry):
     bytes: Size | None = None
     """One checkpoint of the whole job, which servers write in equal parts."""
     every: Every = "optimal"
-    """Time of training from one checkpoint to the next, or so many steps; optimal: what leaves most of the time to work that counts."""
+    """Time of training from one checkpoint to the next, or so many steps; optimal: what leaves most of the time to work
+    that counts."""
     mode: Literal["sync", "async"] = "sync"
     """sync: training stops until it is written; async: until it is copied to the host, and goes on while it is
     written."""
