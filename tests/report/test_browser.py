@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import pytest
 from tests.report.conftest import EXPOSED_S, make_facts, make_job, make_result, make_row, make_timeline
+from tests.report.test_path import FED
 
 from eastwest import report
 
@@ -291,6 +292,22 @@ def test_nothing_is_wider_than_a_telephone(another, folder):
     )
     assert wide == []
     assert page.evaluate(CUT_LABELS) == []
+
+
+@pytest.mark.parametrize("width", [1280, 420])
+def test_the_path_of_the_data_has_room(another, tmp_path, width):
+    rows = tuple(make_row(fabric, 0, data_path=FED) for fabric in EXPOSED_S)
+    report.write_html(make_result(rows=rows), tmp_path / "fed.html")
+    page = another(tmp_path / "fed.html", width=width)
+    page.wait_for_function("document.querySelectorAll('[aria-labelledby=path] .main-svg').length > 0")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(CUT_LABELS) == []
+    cut = page.evaluate(
+        "[...document.querySelectorAll('[aria-labelledby=path] :is(.bartext, .legendtext)')].filter(text => {"
+        " const [label, plot] = [text, text.closest('.plot')].map(e => e.getBoundingClientRect());"
+        " return label.right > plot.right || label.top < plot.top; }).map(text => text.textContent)"
+    )
+    assert cut == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -70,4 +70,4 @@ def test_every_default_in_the_schema_is_valid_where_it_stands():
     found = list(defaults(schema["$defs"])) + list(defaults(schema["properties"]))
     assert len(found) > 10
     for node in found:
-        jsonschema.validate(node["default"], {**node, "$defs": schema["$defs"]})
+        jsonschema.Draft202012Validator({**node, "$defs": schema["$defs"]}).validate(node["default"])

@@ -258,7 +258,7 @@ class _Path:
         On a shared network a step is run beside as much of it as is written until the step ends.
         """
         asked = self.asked.checkpoint
-        if asked is None or asked.write_rate is not None or not self.place.shares_network:
+        if asked is None or asked.write_rate is not None or not self.place.shares_network or pace == 0.0:
             return Saving(0.0, alone_s)
         part, slower_s, settling_s = min(1.0, pace / alone_s), pace, alone_s
         for _ in range(_MOST_TRIES):

@@ -28,13 +28,15 @@ def check_storage(chosen: Iterable[Combination], mixtures: Iterable[Mixture]) ->
     Raises:
         StudyError: names the operation, or the data or checkpoint, and the fabric.
     """
-    run_on = [(each.study, each.fabric, each.workload) for each in chosen]
-    run_on += [(each.study, each.fabric, job.workload) for each in mixtures for job in each.study.mixes[each.mix].jobs]
-    for study, fabric, workload in run_on:
+    run_on = [(each.study, each.fabric, each.workload, True) for each in chosen]
+    run_on += [
+        (each.study, each.fabric, job.workload, False) for each in mixtures for job in each.study.mixes[each.mix].jobs
+    ]
+    for study, fabric, workload, is_alone in run_on:
         frontend = study.fabrics[fabric].frontend
         if frontend is not None and frontend.storage is not None:
             continue
-        for what, place, instead in _of_storage(study.workloads[workload]):
+        for what, place, instead in _of_storage(study.workloads[workload], is_alone=is_alone):
             called = study.base("fabrics", fabric)
             remedy = f"give it frontend: {{ ..., storage: {{ servers: 16 }} }}{instead}"
             raise study.error_at(
@@ -42,12 +44,17 @@ def check_storage(chosen: Iterable[Combination], mixtures: Iterable[Mixture]) ->
             )
 
 
-def _of_storage(asked: spec.Workload) -> Iterator[tuple[str, Place, str]]:
-    """What of a workload needs a fabric's storage servers, where it says so, and what else would do."""
+def _of_storage(asked: spec.Workload, *, is_alone: bool) -> Iterator[tuple[str, Place, str]]:
+    """What of a workload needs a fabric's storage servers, where it says so, and what else would do.
+
+    Data and checkpoints are looked at where it `is_alone`: mixes leave them out.
+    """
     if isinstance(asked, spec.Operations):
         for index, operation in enumerate(asked.operations):
             if isinstance(operation, spec.StorageOperation):
                 yield f"operation {operation.name!r}", ("operations", index, "storage"), ""
+    if not is_alone:
+        return
     if asked.data is not None and asked.data.read_rate is None:
         yield "data", ("data",), ", or say what a server reads elsewhere, with read_rate: 50 Gb/s"
     if asked.checkpoint is not None and asked.checkpoint.write_rate is None:
