@@ -27,6 +27,14 @@ fabrics:
     switch: sn5400
     servers_per_unit: 2
     balancing: ecmp
+  thin:
+    shape: rail-optimized
+    technology: rocev2
+    link: 400 Gb/s
+    switch: sn5400
+    servers_per_unit: 8
+    oversubscription: "8:1"
+    balancing: spray
 workloads:
   job: {kind: operations, operations: [{name: forward, compute: 10 ms}]}
 """

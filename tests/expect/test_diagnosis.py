@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from tests.expect.conftest import Log, devices
 
-from eastwest import expect
+from eastwest import expect, observe, spec
 from eastwest.expect import Comparison, Fault, Finding
 
 Compare = Callable[..., Comparison]
@@ -60,6 +60,24 @@ def test_nvlink_sharp_that_is_off_is_known_by_a_ring_s_plateau(log: Log, compare
     found = first(compared(log(Fault(algorithm="rail-ring"), nodes=1)))
     assert found.name == "no-nvls"
     assert found.explains > 0.8
+
+
+def test_a_ring_at_two_servers_where_a_tree_is_expected_is_known(log: Log, compared: Compare) -> None:
+    found = first(compared(log(Fault(algorithm="tree"), nodes=2, noise=0.02)))
+    assert found.name == "no-nvls"
+    assert "Tree at every size" in found.says
+
+
+def test_slow_nics_that_are_late_too_point_at_host_memory(log: Log, compared: Compare) -> None:
+    found = first(compared(log(Fault(nics=0.5, wait_s=60e-6), nodes=4, noise=0.02)))
+    assert found.name == "slow-nics"
+    assert found.model.wait_s == pytest.approx(60e-6, rel=0.1)
+    assert "no GPUDirect RDMA" in found.causes[0].what
+
+
+def test_an_all_to_all_without_pxn_is_known_where_rails_meet_at_spines_alone(log: Log, compared: Compare) -> None:
+    text = log(Fault(algorithm="direct"), "alltoall", nodes=8, fabric="thin")
+    assert "no-pxn" in [each.name for each in expect.diagnosed(compared(text, "thin"))]
 
 
 def test_gpus_that_talk_over_pcie_are_found_in_one_server(log: Log, compared: Compare) -> None:
@@ -151,13 +169,45 @@ def test_every_finding_has_evidence_and_a_command(log: Log, compared: Compare) -
             assert all(cause.confirm for cause in finding.causes)
 
 
-def measured(rows: list[tuple[int, float]], nodes: int, per_node: int = 8, factor: float = 1.875) -> str:
+def measured(
+    rows: list[tuple[int, float]], nodes: int, factor: float = 1.875, name: str = "NVIDIA H100 80GB HBM3"
+) -> str:
     lines = [
         f"{size} {size // 4} float sum -1 {time_us} {size / time_us / 1e3:.2f} {size / time_us / 1e3 * factor:.2f} 0"
         for size, time_us in rows
     ]
     heads = "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
-    return "all_reduce_perf\n" + devices(nodes, per_node) + heads + "\n".join(lines) + "\n"
+    return "all_reduce_perf\n" + devices(nodes, name=name) + heads + "\n".join(lines) + "\n"
+
+
+def test_nvls_off_on_h200_is_known_by_its_plateau(study: spec.Study) -> None:
+    # stas00/ml-engineering, network/README.md: 8 H200, 8 GiB, 365.6 GB/s with NCCL_NVLS_ENABLE=0 and 473.1 without
+    h200 = study.changed({"clusters": {"pod": {"server": "hgx-h200", "servers": 1}}}, by="test")
+
+    def compare(busbw: float) -> Comparison:
+        time_us = (1 << 33) / busbw * 1.75 / 1e3
+        text = measured([(1 << 33, time_us)], 1, factor=1.75, name="NVIDIA H200")
+        (benchmark,) = observe.parse(text.encode(), "h200.log")
+        return expect.compare(h200, "rails", benchmark)
+
+    assert compare(473.1).agrees
+    assert first(compare(365.6)).name == "no-nvls"
+
+
+def test_four_rails_of_eight_on_mi355x_are_half_of_the_nics(study: spec.Study) -> None:
+    # a runbook of MI355X servers with eight 400 Gb/s NICs, of which exactly four carried traffic
+    amd = study.changed({"clusters": {"pod": {"server": "hgx-mi355x", "servers": 2}}}, by="test")
+    rows = [(134217728, 1275.7), (536870912, 5029.3), (1073741824, 10045.0), (17179869184, 161309.0)]
+    (benchmark,) = observe.parse(measured(rows, 2, name="AMD Instinct MI355X").encode(), "mi355x.log")
+    assert "4 of 8 rails" in told(first(expect.compare(amd, "rails", benchmark)))
+
+
+def test_an_old_plug_in_that_ramps_late_is_not_taken_for_slow_links(study: spec.Study) -> None:
+    # awsome-distributed-training, nccl-tests: 2 x p5.48xlarge with NCCL 2.18.5 and aws-ofi-nccl 1.7.3
+    rows = [(67108864, 1001.7), (134217728, 1725.6), (268435456, 3020.7), (536870912, 3599.7), (1073741824, 6426.1),
+            (2147483648, 9195.2)]  # fmt: skip
+    (benchmark,) = observe.parse(measured(rows, 2).encode(), "p5.log")
+    assert [each.name for each in expect.diagnosed(expect.compare(study, "rails", benchmark))] == ["late-ramp"]
 
 
 def test_the_collapse_across_racks_of_nccl_1453_is_congestion(compared: Compare) -> None:

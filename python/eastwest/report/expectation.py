@@ -42,6 +42,8 @@ def comparison_table(comparison: Comparison, findings: Sequence[Finding]) -> Ren
     parts += [Text(line) for line in _bands(comparison)]
     parts.append(Text("It agrees." if comparison.agrees else "It falls short.", "bold"))
     parts += [Text(note, "dim") for note in _notes(comparison)]
+    if not comparison.agrees and not findings:
+        parts += [Text(), Text("None of the causes that are known here has this shape.", "bold")]
     return Group(*parts, *finding_parts(findings))
 
 

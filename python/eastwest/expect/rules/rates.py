@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterator
+from dataclasses import replace
 
 from eastwest.expect.comparison import Comparison
 from eastwest.expect.faults import Fault
@@ -12,6 +14,8 @@ from eastwest.expect.rules.fitting import explained, fitted, percent
 
 _CLOSE = 0.14
 """Logarithm of how far a fitted part may be from what a cause would leave."""
+_STAGED = (0.3, 0.75)
+"""Parts of a NIC's rate that people report without GPUDirect RDMA: about half (NVIDIA/nccl-tests issue 29)."""
 _LEAST_OF_PCIE = 0.3
 _RUN = "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,GRAPH"
 _PCIE_PAYLOAD = 0.9
@@ -26,7 +30,7 @@ _PCIE_BPS = (
 
 def is_short(comparison: Comparison) -> bool:
     """Whether large messages fall short."""
-    return comparison.falls_short("plateau") or comparison.falls_short("middle")
+    return comparison.falls_short("plateau")
 
 
 def slow_nics(comparison: Comparison) -> Finding | None:
@@ -37,23 +41,33 @@ def slow_nics(comparison: Comparison) -> Finding | None:
     if part is None:
         return None
     fault = Fault(nics=part)
+    evidence = [_of_plateau(comparison)]
+    if comparison.falls_short("small"):
+        small = comparison.of("small")
+        lost = [each.measured_s - comparison.scene.ran(each.size_bytes, fault)[0] for each in small]
+        fault = replace(fault, wait_s=max(statistics.median(lost), 0.0))
+        evidence.append(f"and {1e6 * fault.wait_s:.0f} us are lost on each small message")
     explains = explained(comparison, fault)
     return Finding(
         "slow-nics",
         f"As if the NICs of each server carried {percent(part)} of their rate",
         (
-            _of_plateau(comparison),
+            *evidence,
             f"simulated so, {percent(explains)} of the difference goes away",
             "one server alone would not show it; rates alone do not tell these causes apart",
         ),
-        tuple(_nic_causes(comparison, part)),
+        tuple(_nic_causes(comparison, fault)),
         explains,
         model=fault,
     )
 
 
-def _nic_causes(comparison: Comparison, part: float) -> Iterator[Cause]:
-    scene, told = comparison.scene, comparison.benchmark.told
+def _nic_causes(comparison: Comparison, fault: Fault) -> Iterator[Cause]:
+    scene, told, part = comparison.scene, comparison.benchmark.told, fault.nics
+    staged = Cause("no GPUDirect RDMA: messages go through host memory", f"{_RUN}, and grep GDRDMA in the output")
+    may_be_staged = not told.with_gdr and _STAGED[0] < part < _STAGED[1]
+    if may_be_staged and fault.wait_s:
+        yield staged
     nics, plan = scene.nics, scene.bench.network.fabric.plan
     for used in range(1, nics):
         if len(told.nics) < nics and _is_close(part, used / nics):
@@ -74,8 +88,8 @@ def _nic_causes(comparison: Comparison, part: float) -> Iterator[Cause]:
             yield Cause(
                 f"ports came up at {slower}, or one of several", "ibstat | grep Rate; ethtool DEVICE | grep Speed"
             )
-    if not told.with_gdr and 0.3 < part < 0.75:
-        yield Cause("no GPUDirect RDMA: messages go through host memory", f"{_RUN}, and grep GDRDMA in the output")
+    if may_be_staged and not fault.wait_s:
+        yield staged
     if part < 0.3 and not told.networks:
         yield Cause("TCP sockets in place of RDMA", f"{_RUN}, and grep 'NET/Socket' in the output")
     yield Cause(
@@ -178,6 +192,30 @@ def other_algorithm(comparison: Comparison) -> Finding | None:
         tuple(causes),
         explains,
         is_certain=len(evidence) > 1,
+        model=fault,
+    )
+
+
+def without_pxn(comparison: Comparison) -> Finding | None:
+    """An all-to-all whose ranks send through their own NICs alone, not over NVLink to the receiver's rail first."""
+    if comparison.scene.program.collective != "all-to-all" or not is_short(comparison):
+        return None
+    if not any(each.expected.how == "pxn" for each in comparison.judged):
+        return None
+    fault = Fault(algorithm="direct")
+    explains = explained(comparison, fault)
+    return Finding(
+        "no-pxn",
+        "As if each GPU sent through its own NIC alone (no PXN), and so between rails",
+        (f"simulated so, {percent(explains)} of the difference goes away",),
+        (
+            Cause(
+                "PXN is off or not available",
+                "env | grep NCCL_PXN_DISABLE; NCCL_DEBUG=INFO, and grep PXN in the output",
+            ),
+            Cause("the plug-in of the network does not know it", f"{_RUN}, and grep 'NET/Plugin' in the output"),
+        ),
+        explains,
         model=fault,
     )
 

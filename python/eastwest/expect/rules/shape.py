@@ -14,6 +14,9 @@ _FLAT = 2.0
 """Ratio of the gaps at the small sizes' ends up to which a gap counts as flat."""
 _DIP = 0.6
 _COLLAPSE = 0.6
+_REACHED = 0.85
+_LATE = 3.0
+"""How many times as large messages must be as is expected, for a ramp to be late."""
 _SPREAD = 1.3
 _IN_PLACE = 1.2
 _FALLS = 0.85
@@ -54,6 +57,37 @@ def latency_gap(comparison: Comparison) -> Finding | None:
         explained(comparison, fault),
         model=fault,
     )
+
+
+def late_ramp(comparison: Comparison) -> Finding | None:
+    """The rate is reached in the end, but by far larger messages than is expected."""
+    large = [each for each in comparison.judged if each.band != "small"]
+    if len(large) < 3 or large[-1].ratio < _REACHED or comparison.falls_short("small"):
+        return None
+    measured, expected = (_half_of_best(large, how) for how in ("measured", "expected"))
+    if measured < _LATE * expected:
+        return None
+    return Finding(
+        "late-ramp",
+        "The full rate is there, but only large messages reach it: each part of a message takes too long to get going",
+        (
+            f"half of the best bandwidth at {measured:,} bytes, where {expected:,} are expected",
+            f"{percent(large[-1].ratio)} of the expected rate at {large[-1].size_bytes:,} bytes",
+        ),
+        (
+            Cause(
+                "an older NCCL, or network plug-in, than the study's", "NCCL_DEBUG=INFO, and grep version in the output"
+            ),
+            Cause("proxy threads share cores, or are far from the NICs", "taskset -cp PID; mpirun --bind-to numa"),
+            Cause("small buffers or chunks", "env | grep -E 'NCCL_(BUFFSIZE|P2P_NET_CHUNKSIZE)'"),
+        ),
+    )
+
+
+def _half_of_best(pairs: Sequence[Pair], how: str) -> int:
+    """The first size at which half of the best bandwidth is reached, as measured or as expected."""
+    rates = [each.busbw if how == "measured" else each.expected.busbw for each in pairs]
+    return next(each.size_bytes for each, rate in zip(pairs, rates, strict=True) if rate >= max(rates) / 2)
 
 
 def collapse(comparison: Comparison) -> Finding | None:
