@@ -110,6 +110,13 @@ def test_sockets_in_the_log_come_first(log: Log, compared: Compare) -> None:
     assert (found.name, found.is_certain) == ("sockets", True)
 
 
+def test_a_plug_in_that_the_study_does_not_name_is_told(log: Log, compared: Compare) -> None:
+    said = "n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/AWS Libfabric/0/GDRDMA\n"
+    found = first(compared(log(Fault(wait_s=60e-6), said=said)))
+    assert (found.name, found.is_certain) == ("other-transport", True)
+    assert "transport: efa-v2" in found.causes[0].confirm
+
+
 def test_channels_without_gpudirect_are_named(log: Log, compared: Compare) -> None:
     said = "n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0\n"
     assert "no-gpudirect" in [

@@ -15,6 +15,7 @@ from eastwest.expect.rules import log, rates, shape
 Rule = Callable[[Comparison], Finding | None]
 _RULES: tuple[Rule, ...] = (
     log.sockets,
+    log.other_transport,
     log.idle_nics,
     log.staged,
     log.no_peer_access,

@@ -8,6 +8,7 @@ from eastwest.expect.comparison import Comparison
 from eastwest.expect.faults import Fault
 from eastwest.expect.finding import Cause, Finding
 from eastwest.expect.rules.fitting import explained
+from eastwest.study import tuning
 
 _NET = "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET"
 _SLOWING = {
@@ -19,6 +20,14 @@ _SLOWING = {
     "NCCL_CUMEM_ENABLE": ("0", "NVLS needs it"),
 }
 _CAPS = ("NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_BUFFSIZE", "NCCL_NTHREADS", "NCCL_IB_HCA", "NCCL_PXN_DISABLE")
+_TRANSPORTS = (
+    ("libfabric", ("efa-v2", "efa-v1", "efa-v3")),
+    ("ofi", ("efa-v2", "efa-v1", "efa-v3")),
+    ("fastrak", ("tcpxo",)),
+    ("tcpx", ("tcpx",)),
+    ("ib", ("verbs",)),
+)
+"""How names end that NCCL has for networks, and the transports of a study that they are."""
 
 
 def corrupted(comparison: Comparison) -> Finding | None:
@@ -53,6 +62,25 @@ def sockets(comparison: Comparison) -> Finding | None:
         ),
         is_certain=True,
     )
+
+
+def other_transport(comparison: Comparison) -> Finding | None:
+    """Another plug-in carries NCCL between servers than the study reckons with."""
+    scene = comparison.scene
+    if scene.nodes < 2 or scene.server["gpu"].get("architecture") is None:
+        return None
+    planned = tuning.machine_of(scene.study, scene.bench.network.fabric).transport.name
+    for network in comparison.benchmark.told.networks:
+        seen = next((names for word, names in _TRANSPORTS if network.lower().endswith(word)), (planned,))
+        if planned not in seen:
+            return Finding(
+                "other-transport",
+                f"The study reckons with {planned} between servers, and the log has NET/{network}",
+                ("channels between servers go through it",),
+                (Cause("the study leaves it out, or names another", f"nccl: {{ transport: {seen[0]} }} in the study"),),
+                is_certain=True,
+            )
+    return None
 
 
 def idle_nics(comparison: Comparison) -> Finding | None:
