@@ -66,6 +66,16 @@ def test_a_column_with_a_dot_changes_what_it_was_measured_on(tmp_path):
     assert [each.label for each in found.points] == ["all-reduce, 1 GiB, 16 GPUs", "all-reduce, 1 GiB, 32 GPUs"]
 
 
+def test_a_fabric_whose_switches_are_not_told_is_non_blocking(tmp_path):
+    """Told or not, 2 servers on switches of their rails take the same time."""
+    told = "shape: single-switch, technology: infiniband, link: 400 Gb/s, switch: qm9700"
+    (whole,) = verdict(tmp_path, ["1 GiB,5000"]).tables[0].points
+    path = tmp_path / "mine.csv"
+    path.write_text(path.read_text().replace(told, "technology: infiniband, link: 400 Gb/s"))
+    (short,) = validate(own([path])).tables[0].points
+    assert short.predicted_s == pytest.approx(whole.predicted_s, rel=1e-3)
+
+
 def test_a_program_s_own_time_is_added(tmp_path):
     (plain,) = verdict(tmp_path, ["1 MiB,50"]).tables[0].points
     (slower,) = verdict(tmp_path, ["1 MiB,50"], more="# program: all_reduce_bench\n").tables[0].points

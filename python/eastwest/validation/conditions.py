@@ -13,6 +13,7 @@ from eastwest.catalog import Catalog, UnknownPartError
 from eastwest.document import Document, MistakesError, Place, name_of, nearest, parse
 from eastwest.spec import Study
 from eastwest.spec.load import from_document
+from eastwest.units import measure
 from eastwest.validation.tables import KEYS, Row, Table, TableError
 
 KEYS_OF_CONDITIONS = ("cluster", "fabric", "nccl", "catalog")
@@ -75,16 +76,27 @@ def study(table: Table, changed: Change, line: int, workload: Mapping[str, Any] 
         raise table.refuse_at((), "says not on what it was measured", expected)
     fabric = conditions["fabric"] or _alone(conditions["cluster"])
     if fabric is None:
-        expected = ("fabric: { shape: single-switch, technology: rocev2, link: 400 Gb/s, switch: sn5600 }",)
+        expected = ("fabric: { technology: rocev2, link: 400 Gb/s }",)
         raise table.refuse_at(("cluster",), "several servers are joined by a fabric, and none is stated", expected)
     data = {
         "name": MEASURED,
         "clusters": {MEASURED: conditions["cluster"]},
-        "fabrics": {MEASURED: fabric},
+        "fabrics": {MEASURED: _full(fabric)},
         "workloads": {MEASURED: dict(workload)},
         **{key: conditions[key] for key in ("nccl", "catalog") if conditions[key] is not None},
     }
     return from_document(_moved(table.header, data, changed, line), table.folder)
+
+
+def _full(fabric: Mapping[str, Any]) -> dict[str, Any]:
+    """A fabric whose switches are not told as a non-blocking one, with a leaf for each NIC of a server."""
+    default = {"shape": "rail-optimized"} if "shape" not in fabric else {}
+    if "switch" not in fabric and fabric.get("shape", "rail-optimized") in ("single-switch", "rail-optimized"):
+        default["switch"] = "sn5600"
+        if fabric.get("technology") == "infiniband":
+            rate = measure(str(fabric.get("link")))
+            default["switch"] = "q3400" if rate is not None and rate[0] > 400e9 else "qm9700"
+    return {**default, **fabric}
 
 
 def _plain(cell: str) -> Any:
