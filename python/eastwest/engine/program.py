@@ -13,6 +13,7 @@ from eastwest.workload import (
     Background,
     Collective,
     Compute,
+    Groups,
     Operation,
     Overheads,
     SendRecv,
@@ -24,11 +25,15 @@ from eastwest.workload import (
 BITS = 8.0
 
 
+_NOBODY = np.empty(0, dtype=np.uint32)
+_FREE = Overheads()
+
+
 def _nobody() -> npt.NDArray[np.uint32]:
-    return np.empty(0, dtype=np.uint32)
+    return _NOBODY
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class NativeOp:
     """One operation; the native engine reads these attributes by name."""
 
@@ -47,7 +52,7 @@ class NativeOp:
     ranks: npt.NDArray[np.uint32] | None = None
     flows: npt.NDArray[np.uint32] = field(default_factory=_nobody)
     flow_sizes: tuple[int, ...] = ()
-    overheads: Overheads = field(default_factory=Overheads)
+    overheads: Overheads = _FREE
     nvlink_sharp: float = 1.0
 
 
@@ -77,7 +82,7 @@ def native_mix(step: Step, background: Background | None) -> NativeMix:
             raise ValueError(f"the step ends with '{name}', which it does not have")
     until, slowdown = [number[name] for name in step.until], list(step.slowdown_of_rank)
     if background is None:
-        return NativeMix(until, slowdown, _nobody(), np.empty((0, 0), dtype=np.uint32), 0.0)
+        return NativeMix(until, slowdown, _NOBODY, np.empty((0, 0), dtype=np.uint32), 0.0)
     senders, receivers = (
         np.ascontiguousarray(nodes, dtype=np.uint32) for nodes in (background.senders, background.receivers)
     )
@@ -94,11 +99,12 @@ def native_ops(step: Step, reduction: Reduction, hosts: Hosts, gpu_of_rank: npt.
     in_order(step.operations)
     number = {operation.name: index for index, operation in enumerate(step.operations)}
     queues: dict[str, int] = {}
+    flat: dict[int, _Flat] = {}
 
     def native(operation: Operation) -> NativeOp:
         after = [number[name] for name in operation.after]
         if not isinstance(operation, Storage):
-            return _native(operation, after, queues, reduction)
+            return _native(operation, after, queues, flat, reduction)
         queue = queues.setdefault(operation.queue, len(queues) + 1)
         return _stored(operation, hosts.flows(operation, gpu_of_rank), after, queue)
 
@@ -118,9 +124,23 @@ def _stored(operation: Storage, found: StorageFlows, after: list[int], queue: in
     )
 
 
+_Flat = tuple[npt.NDArray[np.uint32], tuple[int, ...]]
+"""The ranks of groups one after another, and the groups' sizes."""
+
+
+def _flat(groups: Groups) -> _Flat:
+    members = np.concatenate(groups).astype(np.uint32) if groups else _NOBODY
+    return members, tuple(len(group) for group in groups)
+
+
 def _native(
-    operation: Compute | Collective | SendRecv, after: list[int], queues: dict[str, int], reduction: Reduction
+    operation: Compute | Collective | SendRecv,
+    after: list[int],
+    queues: dict[str, int],
+    flat: dict[int, _Flat],
+    reduction: Reduction,
 ) -> NativeOp:
+    """One operation; groups that many have are one object, and made `flat` once."""
     if isinstance(operation, Compute):
         ranks = None if operation.ranks is None else np.ascontiguousarray(operation.ranks, dtype=np.uint32)
         return NativeOp(after, queue=0, work="compute", seconds=operation.seconds, ranks=ranks)
@@ -132,6 +152,10 @@ def _native(
             raise ValueError(f"operation '{operation.name}' has {operation.channels} channels, not 1 or more")
         if operation.repeats < 1:
             raise ValueError(f"operation '{operation.name}' stands for {operation.repeats} collectives, not 1 or more")
+        groups = id(operation.groups)
+        if groups not in flat:
+            flat[groups] = _flat(operation.groups)
+        members, sizes = flat[groups]
         return NativeOp(
             after,
             queue,
@@ -141,8 +165,8 @@ def _native(
             algorithm=operation.algorithm,
             channels=operation.channels,
             repeats=operation.repeats,
-            members=np.concatenate(operation.groups).astype(np.uint32) if operation.groups else _nobody(),
-            sizes=tuple(len(group) for group in operation.groups),
+            members=members,
+            sizes=sizes,
             matrix=None if operation.matrix is None else np.ascontiguousarray(operation.matrix, dtype=np.float64),
             overheads=operation.overheads,
             nvlink_sharp=reduction.nvlink_part(operation),

@@ -12,9 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from eastwest.workload.operations import (
     Algorithm,
     Collective,
@@ -28,7 +25,7 @@ from eastwest.workload.operations import (
 )
 from eastwest.workload.training import traffic
 from eastwest.workload.training.description import Training
-from eastwest.workload.training.layout import Layout
+from eastwest.workload.training.layout import Layout, Ranks
 from eastwest.workload.training.pipeline import Turn, in_order, orders
 from eastwest.workload.training.traffic import Exchange, Part
 
@@ -66,9 +63,17 @@ def step(training: Training, times: Sequence[PassTimes], update_s: float, overla
     return Step(training.ranks, tuple(building.operations), overlap_slowdown)
 
 
+@dataclass(frozen=True)
+class _Exchanges:
+    """What a part of a pass exchanges beside its compute, and after it."""
+
+    beside: tuple[Exchange, ...] = ()
+    after: tuple[Exchange, ...] = ()
+
+
 @dataclass
 class _Building:
-    """A step being put together.
+    """A step being put together. What comes again for each microbatch is reckoned once.
 
     `after` holds for each stage what its next pass waits for, `ahead` what the part before has waited for, beside which
     weights may come; `arrivals` the message that brings a pass its input, `reduced` the sums of a stage's gradients.
@@ -84,7 +89,10 @@ class _Building:
     arrivals: dict[Turn, str] = field(default_factory=dict)
     reduced: dict[int, list[str]] = field(default_factory=dict)
     groups_of: dict[tuple[str, int], Groups] = field(default_factory=dict)
-    ranks_of: dict[int, npt.NDArray[np.uint32]] = field(default_factory=dict)
+    pairs_of: dict[tuple[int, int], Ranks] = field(default_factory=dict)
+    exchanges_of: dict[tuple[str, Part], _Exchanges] = field(default_factory=dict)
+    parts_of: dict[tuple[int, int], tuple[Part, ...]] = field(default_factory=dict)
+    ranks_of: dict[int, Ranks] = field(default_factory=dict)
 
     def all(self) -> None:
         """Every pass in turn, then what is left to do with gradients and weights."""
@@ -120,7 +128,7 @@ class _Building:
             if exchanges := traffic.gathered(training):
                 before = self._serial(f"{name}/arrived", stage, exchanges, before)
         gathers, reduces = self._gathers(turn), self._reduces(turn)
-        parts = traffic.parts(training, turn.chunk, self._count() if gathers or reduces else 1)
+        parts = self._parts(turn.chunk, self._count() if gathers or reduces else 1)
         for number in range(len(parts)) if turn.what == "forward" else reversed(range(len(parts))):
             called = name if len(parts) == 1 else f"{name}/{number}"
             weights: tuple[str, ...] = ()
@@ -133,6 +141,12 @@ class _Building:
                 before = before if training.overlap.gradients else (*before, *sums)
         self.after[stage] = before
         self._pass_on(stage, turn, name)
+
+    def _parts(self, chunk: int, count: int) -> tuple[Part, ...]:
+        key = (chunk, count)
+        if key not in self.parts_of:
+            self.parts_of[key] = traffic.parts(self.training, chunk, count)
+        return self.parts_of[key]
 
     def _count(self) -> int:
         """Parts of a pass beside which something moves."""
@@ -170,23 +184,30 @@ class _Building:
 
     def _part(self, name: str, stage: int, turn: Turn, part: Part, before: tuple[str, ...]) -> tuple[str, ...]:
         """A part of a pass: it computes, and exchanges after that what cannot be beside."""
-        training, times = self.training, self.times[turn.chunk]
-        exchanges: tuple[Exchange, ...] = ()
+        times, exchanges = self.times[turn.chunk], self._exchanges(turn, part)
         if turn.what == "forward":
-            seconds, exchanges = times.forward_s, traffic.forward(training, part)
+            seconds = times.forward_s
         elif turn.what == "weights":
             seconds = times.backward_weight_s
         else:
-            seconds, exchanges = times.backward_input_s, traffic.backward(training, part)
-            if training.parallelism.schedule != "zero-bubble":
-                seconds += times.backward_weight_s
+            is_split = self.training.parallelism.schedule == "zero-bubble"
+            seconds = times.backward_input_s + (0.0 if is_split else times.backward_weight_s)
         self._compute(name, stage, seconds * part.share, before)
-        beside = [each for each in exchanges if self._is_beside(each)]
-        rest = [each for each in exchanges if not self._is_beside(each)]
         done: list[str] = []
-        for number, each in enumerate(beside):
+        for number, each in enumerate(exchanges.beside):
             done += self._exchange(f"{name}/beside-{number}", stage, each, before)
-        return (*self._serial(name, stage, rest, (name,)), *done)
+        return (*self._serial(name, stage, exchanges.after, (name,)), *done)
+
+    def _exchanges(self, turn: Turn, part: Part) -> _Exchanges:
+        """What a part of a pass exchanges."""
+        key = (turn.what, part)
+        if key not in self.exchanges_of:
+            found: tuple[Exchange, ...] = ()
+            if turn.what != "weights":
+                found = (traffic.forward if turn.what == "forward" else traffic.backward)(self.training, part)
+            beside = tuple(each for each in found if self._is_beside(each))
+            self.exchanges_of[key] = _Exchanges(beside, tuple(each for each in found if not self._is_beside(each)))
+        return self.exchanges_of[key]
 
     def _is_beside(self, exchange: Exchange) -> bool:
         """Whether an exchange runs beside the compute of its pass."""
@@ -211,9 +232,11 @@ class _Building:
         chunk = turn.chunk + (1 if turn.what == "forward" else -1)
         if turn.what == "weights" or stages == 1 or not 0 <= chunk < training.chunks:
             return
-        called, pairs = f"{name}/send", self.layout.messages(stage, chunk % stages)
+        called, ends = f"{name}/send", (stage, chunk % stages)
+        if ends not in self.pairs_of:
+            self.pairs_of[ends] = self.layout.messages(*ends)
         size, queue = traffic.message_bytes(training), f"pipeline/{turn.what}/{stage}"
-        self.operations.append(SendRecv(called, size, pairs, queue, self.after[stage]))
+        self.operations.append(SendRecv(called, size, self.pairs_of[ends], queue, self.after[stage]))
         self.arrivals[Turn(turn.what, chunk, turn.microbatch)] = called
         if not training.overlap.pipeline:
             self.after[stage] = (called,)
