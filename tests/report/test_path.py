@@ -21,7 +21,7 @@ FED = DataPath(
     stages=(Stage("storage", 2.0, 1.0), Stage("preprocessing", 0.5, 0.25), Stage("step", 1.0, 0.5)),
     where="storage NIC ports, storage to access",
     why="the ports of the storage servers are full: more servers or ports would help",
-    gpu_hours_a_month=GpuHours(400.0, 50.0, 450.0, 20.0, 30.0, 50.0),
+    gpu_hours_a_month=GpuHours(400.0, 0.0, 50.0, 450.0, 20.0, 30.0, 50.0),
     checkpoints=Checkpoints(1200.0, 600.0, 1e9, 30.0, 31.0, 1.0, 7200.0, 365.0, 640.0, 40.0, 0.9),
 )
 

@@ -1,5 +1,6 @@
 """The path of the data in a study: times by arithmetic, what sets the pace, what is shared, and what is refused."""
 
+from dataclasses import astuple
 from typing import Any
 
 import pytest
@@ -157,6 +158,11 @@ def test_a_checkpoint_is_not_begun_before_the_last_is_written():
     assert saved.every_s == pytest.approx(10e12 / (4 * 25e9 * PAYLOAD), rel=1e-3)
 
 
+def test_the_best_interval_is_a_step_at_least():
+    saved = found({"checkpoint": {"bytes": "1 MB", "mode": "async"}, "reliability": {"gpu_mtbf": "1 h"}}).checkpoints
+    assert (saved.every_s, saved.steps) == (pytest.approx(1.0), pytest.approx(1.0))
+
+
 def test_failures_are_counted_by_gpu_and_by_server():
     around = {
         "checkpoint": {"bytes": "1 GB"},
@@ -170,8 +176,7 @@ def test_failures_are_counted_by_gpu_and_by_server():
 def test_gpu_hours_add_up_to_a_month_of_all_gpus():
     path = found({"data": {"samples": 16000, "bytes": "10 MB"}, "checkpoint": {"bytes": "5 TB"}})
     hours = path.gpu_hours_a_month
-    parts = (hours.compute, hours.network, hours.data, hours.checkpoints, hours.lost_work, hours.restarts)
-    assert sum(parts) == pytest.approx(GPUS * 730.5)
+    assert sum(astuple(hours)) == pytest.approx(GPUS * 730.5)
     assert hours.compute > hours.data > 0 == hours.network
 
 
@@ -273,6 +278,12 @@ def test_the_network_s_gpu_hours_of_a_training_job_are_its_exposed_communication
     hours = row.data_path.gpu_hours_a_month
     exposed_s = sum(row.training.exposed_s.values())
     assert hours.network / (hours.network + hours.compute) == pytest.approx(exposed_s / row.step_s)
+
+
+def test_bubbles_of_a_pipeline_are_told_apart():
+    row = trained({"data": {}, "parallelism": {"tensor": 8, "pipeline": 4}, "memory": "ignore"})
+    hours = row.data_path.gpu_hours_a_month
+    assert hours.bubbles / sum(astuple(hours)) == pytest.approx(row.training.bubble_s / row.step_s)
 
 
 def gains(around: dict[str, Any], frontend: Any = APART) -> dict[str, float]:

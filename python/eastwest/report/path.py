@@ -28,6 +28,7 @@ _ENTRIES_A_LINE = 3
 """Of a legend, where the names of results are long."""
 CAUSES = {
     "compute": ("compute", COMPUTE),
+    "bubbles": ("pipeline bubbles", "#e69f00"),
     "network": ("exposed communication", EXPOSED),
     "data": ("waiting for data", WAITING),
     "checkpoints": ("checkpoints", "#56b4e9"),

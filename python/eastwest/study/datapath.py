@@ -94,26 +94,29 @@ def path(place: Place, runs: Runs, step: Step, row: Row) -> DataPath | None:
         entry = "data" if asked.data is not None else "checkpoint"
         raise place.study.error_at(("workloads", place.workload, entry), message)
     # a pipeline's bubbles are no communication, though ranks wait for messages in them
-    exposed_s = row.exposed_s if row.training is None else sum(row.training.exposed_s.values())
-    return _Path(place, runs, step, row.step_s, exposed_s, asked).found()
+    trained = row.training
+    exposed_s = row.exposed_s if trained is None else sum(trained.exposed_s.values())
+    bubble_s = 0.0 if trained is None else trained.bubble_s
+    return _Path(place, runs, step, asked, row.step_s, exposed_s, bubble_s).found()
 
 
 def paced(place: Place, runs: Runs, step: Step, step_s: float, asked: spec.AroundSteps) -> float:
     """Seconds from one step to the next, where a step alone takes `step_s`; raises `UnrunnableError` as `path`."""
-    found = _Path(place, runs, step, step_s, 0.0, asked)
+    found = _Path(place, runs, step, asked, step_s)
     return found.pace_s(found.beside())
 
 
 @dataclass(frozen=True)
 class _Path:
-    """One case, with its step alone: how long it takes, and what of that is exposed communication."""
+    """One case, with its step alone: how long it takes, and what of that is exposed communication, or bubbles."""
 
     place: Place
     runs: Runs
     step: Step
-    step_s: float
-    exposed_s: float
     asked: spec.AroundSteps
+    step_s: float
+    exposed_s: float = 0.0
+    bubble_s: float = 0.0
 
     def found(self) -> DataPath:
         """Everything that there is to tell."""
@@ -139,7 +142,8 @@ class _Path:
             where,
             why,
             GpuHours(
-                compute=useful * (beside.step_s - exposed_s),
+                compute=useful * (beside.step_s - exposed_s - self.bubble_s),
+                bubbles=useful * self.bubble_s,
                 network=useful * exposed_s,
                 data=useful * (pace - beside.step_s),
                 checkpoints=rest * share.checkpoints,
@@ -229,13 +233,15 @@ class _Path:
         restart_s = reliability.restart + reload_s
         failures = self.step.ranks / reliability.gpu_mtbf
         failures += self.place.servers / reliability.server_mtbf if reliability.server_mtbf else 0.0
+        meanwhile_s = saving.cost_s(math.inf) - saving.exposed_s
+        least_s = max(pace + meanwhile_s, saving.settling_s)  # a step, and until the last one is safe
         if isinstance(asked.every, spec.Steps):
-            every_s = asked.every.count * pace + saving.cost_s(math.inf) - saving.exposed_s
+            every_s = asked.every.count * pace + meanwhile_s
         elif isinstance(asked.every, str):  # optimal
-            every_s = best_interval_s(saving, 1 / failures, restart_s)
+            every_s = best_interval_s(saving, 1 / failures, restart_s, least_s)
         else:
             every_s = asked.every
-        every_s = max(every_s, saving.settling_s)
+        every_s = max(every_s, least_s)
         share = shares(every_s, saving, 1 / failures, restart_s)
         found = Checkpoints(
             every_s=every_s,

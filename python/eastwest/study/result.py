@@ -144,8 +144,10 @@ class Row:
     def held_by(self) -> str:
         """What GPUs wait for most: what feeds their steps, what limits a training job, or the exchange."""
         path = self.data_path
-        if path is not None and path.gpu_hours_a_month.data > path.gpu_hours_a_month.network:
-            return path.limited_by
+        if path is not None:
+            hours = path.gpu_hours_a_month
+            if hours.data > max(hours.network, hours.bubbles):
+                return path.limited_by
         return self.training.limit if self.training else self.bottleneck.where
 
 

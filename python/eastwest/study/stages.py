@@ -44,9 +44,10 @@ class Checkpoints:
 
 @dataclass(frozen=True)
 class GpuHours:
-    """Where a month of all GPUs goes, in GPU-hours: they add up to it."""
+    """Where a month of all GPUs goes, in GPU-hours: they add up to it. `bubbles` are those of a training's pipeline."""
 
     compute: float
+    bubbles: float
     network: float
     data: float
     checkpoints: float

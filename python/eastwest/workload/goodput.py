@@ -71,14 +71,14 @@ def shares(every_s: float, saving: Saving, mtbf_s: float, restart_s: float) -> S
     return Share(useful_s / whole_s, cost_s / whole_s, lost_s / whole_s, restarting_s / whole_s)
 
 
-def best_interval_s(saving: Saving, mtbf_s: float, restart_s: float) -> float:
-    """The time between checkpoints that leaves most of the time to useful work.
+def best_interval_s(saving: Saving, mtbf_s: float, restart_s: float, least_s: float = 0.0) -> float:
+    """The time between checkpoints, `least_s` or more, that leaves most of the time to useful work.
 
     For a cheap checkpoint it tends to Young's sqrt(2 x cost x MTBF) (Young, A first order approximation to the optimum
     checkpoint interval, 1974). It is never shorter than a checkpoint takes to be safe, since only one is written at a
     time.
     """
-    least = max(saving.settling_s, saving.exposed_s * 1e-3, 1e-3)
+    least = max(least_s, saving.settling_s, saving.exposed_s * 1e-3, 1e-3)
 
     def wasted(log_s: float) -> float:
         return -shares(math.exp(log_s), saving, mtbf_s, restart_s).useful
