@@ -26,6 +26,9 @@ def run(
     gpu: Annotated[
         str, typer.Option("--gpu", metavar="NAME", help="GPU of the catalogue that computes without a time run on.")
     ] = "",
+    size: Annotated[
+        str, typer.Option("--bytes", metavar="SIZE", help="Buffer of an algorithm that is for any, as in '64 MiB'.")
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Imports files."""
@@ -41,7 +44,7 @@ def run(
         raise InputError(f"--out: there is no folder {out.parent}")
     if out is not None and out.exists() and not out.is_file():
         raise InputError(f"--out: {out} cannot be written: it is there already, and no file; name another")
-    found = import_files(files, ranks, gpu)
+    found = import_files(files, ranks, gpu, size)
     if out is not None:
         write_imported(found, files, out)
     if as_json:

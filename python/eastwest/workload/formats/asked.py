@@ -23,11 +23,15 @@ class Roofline:
 
 @dataclass(frozen=True)
 class Asked:
-    """Files of one job, and how many ranks it is to have (None: as many as the files have)."""
+    """Files of one job, and how many ranks it is to have (None: as many as the files have).
+
+    `bytes` is the buffer, where the files leave it open.
+    """
 
     paths: Sequence[Path]
     ranks: int | None = None
     gpu: Roofline | None = None
+    bytes: float | None = None
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ LARGEST_MESSAGE = 64 << 20
 LARGEST_BYTES = 4 << 30
 LARGEST_GROUPS = 8 << 20
 """Characters in which process groups may be listed."""
-MICROSECOND = 1e-6
+MICROSECONDS = 1e6
 _RANK = re.compile(r"\.([0-9]{1,7})\.et$")
 _USED = {"is_cpu_op", "stream", "tid", "num_ops", "tensor_size", "pg_name"}
 _USED |= {"comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag"}
@@ -227,7 +227,7 @@ class _Reading:
 
     def _seconds(self, node: Any, attributes: dict[str, Any]) -> float:
         if node.duration_micros:
-            return float(node.duration_micros) * MICROSECOND
+            return float(node.duration_micros) / MICROSECONDS
         operations = self._count(node, attributes, "num_ops", 0)
         if not operations:
             return 0.0

@@ -26,8 +26,16 @@ def formats() -> tuple[Format, ...]:
     """The formats, in the order in which they are tried."""
     from eastwest.workload.formats.chakra import is_chakra
     from eastwest.workload.formats.chakra_job import read_chakra_job
+    from eastwest.workload.formats.goal import is_goal, read_goal
+    from eastwest.workload.formats.msccl import is_msccl, read_msccl
+    from eastwest.workload.formats.simai import is_simai, read_simai
 
-    return (Format("Chakra execution traces (.et)", is_chakra, read_chakra_job),)
+    return (
+        Format("GOAL schedules", is_goal, read_goal),
+        Format("MSCCL algorithms (XML)", is_msccl, read_msccl),
+        Format("SimAI workloads", is_simai, read_simai),
+        Format("Chakra execution traces (.et)", is_chakra, read_chakra_job),
+    )
 
 
 def import_job(asked: Asked) -> Imported:

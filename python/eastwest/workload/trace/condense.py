@@ -77,7 +77,7 @@ def condensed(trace: RankTrace, *, is_exact: bool = False, is_buffered: bool = F
         operation.after = tuple(sorted(before.values()))
         found.operations.append(operation)
         found.last_kernels += isinstance(node, ComputeNode) and node.id not in awaited
-        if is_buffered and isinstance(node, MessageNode) and node.is_send:
+        if isinstance(node, MessageNode) and node.is_send and (is_buffered or node.is_buffered):
             queues[node.id] = before
         else:
             queues[node.id] = {place if queue is None else queue: place}

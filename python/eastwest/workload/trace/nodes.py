@@ -60,12 +60,16 @@ class CollectiveNode(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageNode(Node):
-    """The rank sends `bytes` to `peer`, or receives them; the n-th of a tag belongs to the peer's n-th of that tag."""
+    """The rank sends `bytes` to `peer`, or receives them; the n-th of a tag belongs to the peer's n-th of that tag.
+
+    What waits for a send goes on once the message has arrived, or where it `is_buffered` once it could be sent.
+    """
 
     is_send: bool
     peer: int
     bytes: float
     tag: int = 0
+    is_buffered: bool = False
 
 
 @dataclass(frozen=True)
