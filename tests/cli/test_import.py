@@ -64,7 +64,7 @@ def test_a_gpu_of_the_catalogue_gives_times_to_computes_without(eastwest, tmp_pa
     [
         (["nowhere.et"], "nowhere.et: there is no such file"),
         (["."], ".: this is a folder: name the files in it"),
-        (["small.yaml"], "small.yaml: this is of no format that can be imported; there are: Chakra"),
+        (["small.yaml"], "small.yaml: this is of no format that can be imported; there are: "),
         (["empty"], "empty: the file is empty"),
         (["all_reduce.0.et"], "give those of all ranks, or the number with --ranks"),
         (["all_reduce.0.et", "--ranks", "4", "--gpu", "h100-sxn"], "did you mean 'h100-sxm'?"),
