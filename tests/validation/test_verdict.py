@@ -76,6 +76,14 @@ def test_a_fabric_whose_switches_are_not_told_is_non_blocking(tmp_path):
     assert short.predicted_s == pytest.approx(whole.predicted_s, rel=1e-3)
 
 
+def test_one_server_of_one_s_own_needs_no_fabric(tmp_path):
+    (tmp_path / "parts.yaml").write_text("servers: { ours: { like: hgx-a100, power: 6 kW } }")
+    path = tmp_path / "mine.csv"
+    path.write_text("# catalog: parts.yaml\n# cluster: { server: ours, servers: 1 }\nsize,time_us\n1 GiB,8200\n")
+    (found,) = validate(own([path])).tables[0].points
+    assert found.label == "all-reduce, 1 GiB, 8 GPUs"
+
+
 def test_a_program_s_own_time_is_added(tmp_path):
     (plain,) = verdict(tmp_path, ["1 MiB,50"]).tables[0].points
     (slower,) = verdict(tmp_path, ["1 MiB,50"], more="# program: all_reduce_bench\n").tables[0].points

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eastwest.catalog import Catalog, UnknownPartError
+from eastwest.catalog import Catalog, CatalogError, UnknownPartError
 from eastwest.document import Document, MistakesError, Place, name_of, nearest, parse
 from eastwest.spec import Study
 from eastwest.spec.load import from_document
@@ -74,7 +74,7 @@ def study(table: Table, changed: Change, line: int, workload: Mapping[str, Any] 
     if conditions["cluster"] is None:
         expected = ("cluster: { server: hgx-h100, servers: 2 }",)
         raise table.refuse_at((), "says not on what it was measured", expected)
-    fabric = conditions["fabric"] or _alone(conditions["cluster"])
+    fabric = conditions["fabric"] or _alone(conditions["cluster"], _catalog(table, conditions["catalog"]))
     if fabric is None:
         expected = ("fabric: { technology: rocev2, link: 400 Gb/s }",)
         raise table.refuse_at(("cluster",), "several servers are joined by a fabric, and none is stated", expected)
@@ -107,14 +107,24 @@ def _plain(cell: str) -> Any:
         return cell  # as in "4:1": the study says what is wrong with it
 
 
-def _alone(cluster: Mapping[str, Any]) -> dict[str, Any] | None:
+def _catalog(table: Table, named: Any) -> Catalog:
+    """The bundled catalogue with the table's own entries; without them where the study will say what is wrong."""
+    catalog = Catalog.bundled()
+    try:
+        path = (table.folder / named).resolve()
+        return catalog.with_file(path) if path.is_relative_to(table.folder.resolve()) else catalog
+    except (CatalogError, OSError, TypeError, ValueError):
+        return catalog
+
+
+def _alone(cluster: Mapping[str, Any], catalog: Catalog) -> dict[str, Any] | None:
     """A network for one server, whose messages do not reach it; None for more."""
     if cluster.get("servers") != 1:
         return None
     try:
-        nic = Catalog.bundled().server(str(cluster.get("server"))).nic
+        nic = catalog.server(str(cluster.get("server"))).nic
     except UnknownPartError:
-        nic = Catalog.bundled().nic("connectx-7")  # the study says what is wrong with the server
+        nic = catalog.nic("connectx-7")  # the study says what is wrong with the server
     is_ethernet = nic.technologies[0] != "infiniband"
     rate = (is_ethernet and nic.ethernet_port_bps) or nic.port_bps
     switch = "sn5600" if is_ethernet else "q3400"
