@@ -193,3 +193,17 @@ def test_gpus_without_constants_of_nccl_exchange_round_rings():
     only = row(job, servers=1, server="hgx-mi300x", fabrics={"one": switch})
     assert not only["choices"]
     assert only["training"]["exposed_s"]["data"] > 0
+
+
+def test_matrices_split_beyond_a_server_are_warned_of():
+    split = ew.run(study({"parallelism": {"tensor": 16, "sharding": "zero1"}})).json
+    assert any("16 tensor-parallel ranks and 8 GPUs that share NVLink" in text for text in split["warnings"])
+    assert not ew.run(study({"parallelism": {"tensor": 8, "sharding": "zero1"}})).json["warnings"]
+
+
+def test_a_job_of_a_mix_takes_as_long_as_alone_where_nothing_is_shared():
+    job = {"parallelism": {"sharding": "zero1"}, "model": "llama2-7b", "global_batch": 16}
+    mix = {"both": {"jobs": [{"workload": "job", "servers": 1, "name": name} for name in ("one", "two")]}}
+    answer = ew.run(study(job, mixes=mix), where="mix=both").json
+    assert [each["slowdown"] for each in answer["jobs"]] == pytest.approx([1, 1], rel=1e-6)
+    assert answer["jobs"][0]["choices"][0]["operation"] == "data all-gather"

@@ -99,6 +99,7 @@ def run(
     pairs = dict.fromkeys((each.fabric, each.cluster) for each in cases)
     cautions = [text for fabric, cluster in pairs for text in fabrics.cautions(study, fabric, cluster)]
     cautions += [text for each in mixtures for text in mixes.cautions(study, each.fabric, each.cluster, each.mix)]
+    cautions += [text for each in chosen for text in training.cautions(each.study, each.workload, each.cluster)]
     cautions += unrun.sentences(stopped)
     return StudyResult(
         study=study.name,
@@ -176,7 +177,7 @@ def _case(each: Combination, runs: Runs) -> tuple[Row, notes.Remark, Callable[[]
         events=carriage.events if study.fidelity == "packet" else (),
         slowdown=failures.slowdown(each, runs, row.step_s),
         outage=failures.outage(each, runs),
-        choices=tuning.choices_by_group(step) if trains else tuning.choices(step),
+        choices=tuning.choices(step, by_group=trains),
         training=training.facts(runs.job(study, each.workload, network, step.ranks), step, found) if trains else None,
     )
     place = datapath.Place(study, each.workload, each.fabric, each.cluster, network, gpus, carriage)

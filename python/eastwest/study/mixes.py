@@ -17,7 +17,7 @@ from eastwest.engine import Carriage, Fidelity, Network, Run
 from eastwest.engine.network import Floats
 from eastwest.engine.program import BITS
 from eastwest.fabric import Part, parted, servers
-from eastwest.spec import MixJob, Study
+from eastwest.spec import MixJob, Study, Training
 from eastwest.study import bottleneck, fabrics, timeline, tuning
 from eastwest.study.result import Bottleneck, JobRow
 from eastwest.study.runs import Gpus, Runs
@@ -212,7 +212,7 @@ def _row(
         shared_with=others,
         draws=len(step_s),
         parameters=each.parameters,
-        choices=tuning.choices(one.job.step),
+        choices=tuning.choices(one.job.step, by_group=isinstance(study.workloads[one.asked.workload], Training)),
     )
 
 

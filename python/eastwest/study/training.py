@@ -107,6 +107,18 @@ def job(study: spec.Study, name: str, fabric: Fabric, ranks: int, times: float =
     return Job(training, gpu, measured, asked.overlap_slowdown, asked.memory == "check")
 
 
+def cautions(study: spec.Study, workload: str, cluster: str) -> list[str]:
+    """What to warn of: matrices that are split beyond the GPUs that share NVLink."""
+    asked, server = study.workloads[workload], study.server(cluster)
+    domain = server.gpus * server.nvlink_domain_servers
+    if not isinstance(asked, spec.Training) or asked.parallelism.tensor <= domain:
+        return []
+    return [
+        f"{study.base('workloads', workload)}: {asked.parallelism.tensor} tensor-parallel ranks and {domain} GPUs that "
+        f"share NVLink: every layer waits for the network; split layers (pipeline) or sequences (context) instead"
+    ]
+
+
 def refused(study: spec.Study, name: str, error: ValueError) -> StudyError:
     """What a job's figures cannot do, told where they stand."""
     asked = study.workloads[name]

@@ -73,8 +73,13 @@ def _is_open(operation: Collective) -> bool:
     return operation.tuning is not None and not operation.tuning.is_done
 
 
-def choices(step: Step) -> tuple[Chosen, ...]:
-    """What was chosen for the operations of a step; where these are many, once for all that are alike."""
+def choices(step: Step, *, by_group: bool = False) -> tuple[Chosen, ...]:
+    """What was chosen for the operations of a step; where these are many, once for all that are alike.
+
+    Of a training job it is told `by_group`: for each kind of group and collective.
+    """
+    if by_group:
+        return _choices_by_group(step)
     alike: dict[tuple[object, ...], list[Chosen]] = {}
     for each in step.operations:
         if isinstance(each, Collective) and each.tuning is not None and each.tuning.is_done:
@@ -90,7 +95,7 @@ def choices(step: Step) -> tuple[Chosen, ...]:
     )
 
 
-def choices_by_group(step: Step) -> tuple[Chosen, ...]:
+def _choices_by_group(step: Step) -> tuple[Chosen, ...]:
     """What was chosen for each kind of group and collective of a training job; several where sizes differ."""
     found: dict[Chosen, None] = {}
     for each in step.operations:
