@@ -118,6 +118,13 @@ def test_a_shared_read_ends_when_it_does_as_an_operation_of_the_step():
     assert max(seconds(path)["step"], seconds(path)["storage"]) == pytest.approx(both.step_s)
 
 
+def test_a_batch_meets_what_the_step_itself_reads():
+    """Both read 80 GB through the same ports, and each takes as long as both."""
+    load = [{"name": "load", "storage": {"read": "10 GB"}}]
+    told = seconds(found({"data": {"samples": 8000, "bytes": "10 MB"}}, operations=load))
+    assert (told["storage"], told["step"]) == (pytest.approx(2 * READ_S, rel=1e-3), pytest.approx(2 * READ_S, rel=1e-3))
+
+
 WRITTEN_S = 100e9 / (4 * 25e9 * PAYLOAD) + 100e9 / GPUS / PCIE
 """A checkpoint of 100 GB: copied to the hosts, then written through the ports of storage."""
 

@@ -32,6 +32,7 @@ _READ, _WRITE = "data path/read", "data path/write"
 _BITS = 8.0
 _ROUNDING = 1e-9
 _CLOSE_ENOUGH = 0.01
+"""Part of a step by which what is written beside it may end before or after."""
 _MOST_TRIES = 10
 
 
@@ -176,14 +177,14 @@ class _Path:
     def beside(self, write_bytes: float = 0.0) -> _Beside:
         """A step beside the reading of a batch, and the writing of so many bytes by each server.
 
-        They share nothing but a network that storage is reached by.
+        They share nothing but a network that storage is reached by, and storage where the step itself uses it.
         """
         data, checkpoint = self.asked.data, self.asked.checkpoint
         read_rate = None if data is None else data.read_rate
         write_rate = None if checkpoint is None else checkpoint.write_rate
         reads = self._transfers("read", self._batch_bytes(), read_rate)
         writes = self._transfers("write", write_bytes, write_rate)
-        if not (reads or writes) or not self.place.shares_network:
+        if not (reads or writes) or not self._meet():
             return _Beside(
                 self.step_s,
                 self.alone_s("read", self._batch_bytes(), read_rate),
@@ -261,10 +262,10 @@ class _Path:
     def _written_meanwhile(self, size: float, alone_s: float, pace: float) -> Saving:
         """A checkpoint that servers write in the background: in how long, and how many times as long steps take.
 
-        On a shared network a step is run beside as much of it as is written until the step ends.
+        Where both meet, a step is run beside as much of it as is written until the step ends.
         """
         asked = self.asked.checkpoint
-        if asked is None or asked.write_rate is not None or not self.place.shares_network or pace == 0.0:
+        if asked is None or asked.write_rate is not None or not self._meet() or pace == 0.0:
             return Saving(0.0, alone_s)
         part, slower_s, settling_s = min(1.0, pace / alone_s), pace, alone_s
         for _ in range(_MOST_TRIES):
@@ -283,6 +284,10 @@ class _Path:
         return self.runs.simulate(
             at.study, at.workload, at.network, step, at.gpus, at.carriage, fidelity or at.fidelity
         )
+
+    def _meet(self) -> bool:
+        """Whether the step and what feeds it have anything in common on their ways."""
+        return self.place.shares_network or any(isinstance(each, Storage) for each in self.step.operations)
 
     def _batch_bytes(self) -> float:
         """What a server reads for one batch."""
