@@ -77,3 +77,10 @@ def test_the_page_has_the_section_only_where_there_is_a_path(result):
 
 def test_a_result_without_a_path_has_no_table_of_it():
     assert "how busy each stage is" not in shown(make_result())
+
+
+def test_a_job_of_which_only_checkpoints_are_told_has_no_bars_of_stages(result):
+    saved = replace(FED, stages=(Stage("step", 2.0, 1.0),))
+    only = make_result(rows=(replace(result.rows[0], data_path=saved),))
+    assert path.stages_chart(only) is None
+    assert path.hours_chart(only) is not None

@@ -99,8 +99,8 @@ def told_of(result: StudyResult) -> list[Told]:
 
 
 def stages_chart(result: StudyResult) -> Chart | None:
-    """Draw what each stage takes for a batch, a bar a stage and result, with a mark at the pace; None without any."""
-    found = _found(result)[:MOST_DRAWN]
+    """Draw what each stage takes for a batch, a bar a stage and result; None where none has data."""
+    found = [(row, path) for row, path in _found(result) if len(path.stages) > 1][:MOST_DRAWN]
     if not found:
         return None
     scale = Scale.of([path.pace_s for _, path in found])
