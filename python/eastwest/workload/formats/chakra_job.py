@@ -12,7 +12,7 @@ from eastwest.errors import InputError
 from eastwest.workload.formats.asked import Asked, Imported
 from eastwest.workload.formats.chakra import ChakraFile, chakra_trace, rank_in_name, read_chakra
 from eastwest.workload.step_file import MOST_RANKS
-from eastwest.workload.trace import RankTrace, TraceSource, joined, replicated
+from eastwest.workload.trace import RankTrace, TraceSource, joined, replicated, spread
 
 LARGEST_GROUPS = 64 << 20
 Groups = dict[str, tuple[int, ...]]
@@ -44,10 +44,12 @@ def read_chakra_job(asked: Asked) -> Imported:
     sources: list[TraceSource] = [partial(_source, files[rank], rank, size, groups, asked) for rank in sorted(files)]
     target = asked.ranks or size
     facts = [f"schema {first.version}" if first.version else "no schema is stated"]
-    if target != len(files) or sorted(files) != list(range(target)):
-        sources = replicated(sources, size, target)
+    if target != len(files):
         facts.append(f"the trace of {len(files)} of {size} ranks stands for {target}")
-    found = joined(sources)
+    if len(files) == 1:
+        found = spread(sources[0], size, target)
+    else:
+        found = joined(sources if target == len(files) else replicated(sources, size, target))
     if found.uneven:
         facts.append(f"{found.uneven} all-to-alls are uneven: all ranks are taken to send as much as the largest")
     if found.is_buffered:

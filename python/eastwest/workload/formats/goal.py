@@ -72,7 +72,7 @@ class _Statement:
 
     def number(self, what: str, most: float) -> int:
         word = self.next(what)
-        if not word.isdigit() or int(word) > most:
+        if not (word.isascii() and word.isdigit()) or int(word) > most:
             raise self.refuse(f"{what} is a whole number up to {most:,.0f}, not {word!r}")
         return int(word)
 

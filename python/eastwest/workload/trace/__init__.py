@@ -15,7 +15,7 @@ from eastwest.workload.trace.nodes import (
     TraceCollectiveKind,
     TraceSource,
 )
-from eastwest.workload.trace.replicate import replicated
+from eastwest.workload.trace.replicate import replicated, spread
 
 __all__ = [
     "CollectiveNode",
@@ -29,4 +29,5 @@ __all__ = [
     "TraceSource",
     "joined",
     "replicated",
+    "spread",
 ]
