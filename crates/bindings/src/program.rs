@@ -140,12 +140,14 @@ fn groups<T: Clone>(entries: &[T], sizes: &[usize]) -> PyResult<Vec<Vec<T>>> {
 
 fn op(given: &OpIn<'_>, carriage: Carriage) -> PyResult<Op> {
     let members = given.members.as_slice()?;
+    let OverheadsIn { base_s, intra_s, inter_s, wire, channel_rate } = given.overheads;
+    let overheads = Overheads { base_s, intra_s, inter_s, wire, channel_rate, repeats: given.repeats };
     let work = match given.work.as_str() {
         "compute" => {
             let ranks = given.ranks.as_ref().map(|ranks| ranks.as_slice().map(<[u32]>::to_vec)).transpose()?;
             Work::Compute { seconds: given.seconds, ranks }
         }
-        "send-recv" => Work::SendRecv { pairs: pairs(members), bytes: given.bytes, carriage },
+        "send-recv" => Work::SendRecv { pairs: pairs(members), bytes: given.bytes, carriage, overheads },
         "storage" => {
             let flows = groups(&pairs(given.flows.as_slice()?), &given.flow_sizes)?;
             Work::Storage { groups: groups(members, &given.sizes)?, flows, bytes: given.bytes, carriage }
@@ -153,7 +155,6 @@ fn op(given: &OpIn<'_>, carriage: Carriage) -> PyResult<Op> {
         "collective" => {
             let groups = groups(members, &given.sizes)?;
             let matrix = given.matrix.as_ref().map(|m| m.as_array().iter().copied().collect());
-            let OverheadsIn { base_s, intra_s, inter_s, wire, channel_rate } = given.overheads;
             let collective = Collective {
                 kind: kind(&given.kind)?,
                 algorithm: algorithm(&given.algorithm)?,
@@ -162,7 +163,7 @@ fn op(given: &OpIn<'_>, carriage: Carriage) -> PyResult<Op> {
                 channels: given.channels,
                 carriage,
                 nvlink_sharp: given.nvlink_sharp,
-                overheads: Overheads { base_s, intra_s, inter_s, wire, channel_rate, repeats: given.repeats },
+                overheads,
             };
             Work::Collective { groups, collective }
         }

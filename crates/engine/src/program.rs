@@ -85,6 +85,8 @@ pub enum Work {
         bytes: f64,
         /// How each pair is carried.
         carriage: Carriage,
+        /// What the library's protocol adds.
+        overheads: Overheads,
     },
     /// Groups of ranks wait while data moves between nodes of theirs, hosts, and storage. Their compute goes on meanwhile
     /// as if nothing moved: what reaches a host's memory takes nothing from GPUs.

@@ -3,7 +3,7 @@
 mod shapes;
 
 use eastwest_engine::lower::{Losses, losses};
-use eastwest_engine::program::{Carriage, Mix, Op, Program, QpUse, Work};
+use eastwest_engine::program::{Carriage, Mix, Op, Overheads, Program, QpUse, Work};
 use eastwest_engine::routing::{Balancing, Router, Topology};
 use shapes::{LeafSpine, Network};
 
@@ -20,7 +20,7 @@ fn of_message(
     let is_down = |link: usize| down.contains(&(graph.src[link], graph.dst[link]));
     let down: Vec<bool> = (0..graph.links()).map(is_down).collect();
     let carriage = Carriage { qps: 1, qp_use: QpUse::Split, message_bytes: 1.0 };
-    let work = Work::SendRecv { pairs: vec![(0, 1)], bytes: 8.0, carriage };
+    let work = Work::SendRecv { pairs: vec![(0, 1)], bytes: 8.0, carriage, overheads: Overheads::NONE };
     let gpu = vec![network.gpus[ends.0], network.gpus[ends.1]];
     let ops = vec![Op { after: vec![], queue: 1, work }];
     let program = Program { gpu, ops, overlap_slowdown: 1.0, mix: Mix::default() };

@@ -145,9 +145,9 @@ def _native(
         ranks = None if operation.ranks is None else np.ascontiguousarray(operation.ranks, dtype=np.uint32)
         return NativeOp(after, queue=0, work="compute", seconds=operation.seconds, ranks=ranks)
     queue = queues.setdefault(operation.queue, len(queues) + 1)
+    if operation.tuning is not None and not operation.tuning.is_done:
+        raise ValueError(f"operation '{operation.name}' leaves to NCCL what is not chosen yet: see workload.nccl")
     if isinstance(operation, Collective):
-        if operation.tuning is not None and not operation.tuning.is_done:
-            raise ValueError(f"operation '{operation.name}' leaves to NCCL what is not chosen yet: see workload.nccl")
         if operation.channels < 1:
             raise ValueError(f"operation '{operation.name}' has {operation.channels} channels, not 1 or more")
         if operation.repeats < 1:
@@ -174,4 +174,5 @@ def _native(
     pairs = np.asarray(operation.pairs, dtype=np.uint32)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise ValueError(f"operation '{operation.name}' has pairs of shape {pairs.shape}, not (n, 2)")
-    return NativeOp(after, queue, "send-recv", bytes=operation.bytes, members=np.ascontiguousarray(pairs).reshape(-1))
+    members = np.ascontiguousarray(pairs).reshape(-1)
+    return NativeOp(after, queue, "send-recv", bytes=operation.bytes, members=members, overheads=operation.overheads)

@@ -395,6 +395,8 @@ class SendRecvOperation(Entry):
     send_recv: SendRecv
     bytes: Size
     """Size of each message."""
+    protocol: Literal["auto"] | None = None
+    """`auto`: with what NCCL's sends and receives cost; without it, paths and bytes alone."""
     queue: Name = "messages"
     """Communicator: operations of one queue run one after another."""
     after: tuple[str, ...] = ()

@@ -26,6 +26,7 @@ from eastwest.workload import (
     Protocol,
     SendRecv,
     Step,
+    Tuning,
     all_ranks,
     shift,
 )
@@ -167,7 +168,9 @@ def set_up(
     network = runs.network(chosen.study, chosen.fabric, chosen.cluster)
     gpus, carriage = runs.gpus(network, chosen.placement), fabrics.carriage(chosen.study, chosen.fabric)
     if collective is None:
-        return Bench(chosen, runs, network, carriage, gpus, SendRecv("send-recv", 1.0, shift(len(gpus), 1)))
+        is_nccl = network.fabric.plan["server"]["gpu"].get("architecture") is not None
+        message = SendRecv("send-recv", 1.0, shift(len(gpus), 1), tuning=Tuning() if is_nccl else None)
+        return Bench(chosen, runs, network, carriage, gpus, message)
     (operation,) = workloads.listed(_asked(chosen.study, collective, algorithm, protocol), len(gpus)).operations
     assert isinstance(operation, Collective)
     return Bench(chosen, runs, network, carriage, gpus, operation)

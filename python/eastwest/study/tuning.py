@@ -18,7 +18,7 @@ from eastwest.fabric import Fabric
 from eastwest.spec import Study
 from eastwest.study.result import Chosen
 from eastwest.study.training import kind_of
-from eastwest.workload import Collective, Groups, Step, Tuning, nccl
+from eastwest.workload import Collective, Groups, Operation, SendRecv, Step, Tuning, nccl
 
 Gpus = npt.NDArray[np.uint32]
 
@@ -32,7 +32,7 @@ def tuned(study: Study, workload: str, step: Step, fabric: Fabric, gpus: Gpus) -
     Raises:
         StudyError: NCCL has no constants for what is asked.
     """
-    if not any(isinstance(each, Collective) and _is_open(each) for each in step.operations):
+    if not any(isinstance(each, Collective | SendRecv) and _is_open(each) for each in step.operations):
         return step
     try:
         machine, paths = machine_of(study, fabric), paths_of(fabric)
@@ -61,14 +61,27 @@ def tuned(study: Study, workload: str, step: Step, fabric: Fabric, gpus: Gpus) -
                 tuning=Tuning(found.algorithm, found.protocol, found.channels, is_done=True),
             )
 
-        operations = tuple(chosen(each) if isinstance(each, Collective) else each for each in step.operations)
+        def sent(operation: SendRecv) -> SendRecv:
+            if not _is_open(operation):
+                return operation
+            from_node, to_node = node[operation.pairs].T
+            others = np.bincount(operation.pairs[from_node != to_node, 0]).max(initial=0)
+            found = nccl.send_recv(operation.bytes, int(others), machine, paths)
+            return replace(operation, overheads=found, tuning=Tuning(is_done=True))
+
+        def settled(operation: Operation) -> Operation:
+            if isinstance(operation, SendRecv):
+                return sent(operation)
+            return chosen(operation) if isinstance(operation, Collective) else operation
+
+        operations = tuple(settled(each) for each in step.operations)
     except nccl.NoConstantsError as error:
         told = f"workload {study.base('workloads', workload)!r}: {error}"
         raise study.error_at(("workloads", workload), told) from None
     return replace(step, operations=operations)
 
 
-def _is_open(operation: Collective) -> bool:
+def _is_open(operation: Collective | SendRecv) -> bool:
     """Whether something is left to NCCL."""
     return operation.tuning is not None and not operation.tuning.is_done
 

@@ -14,7 +14,7 @@ from eastwest.document import Place
 from eastwest.engine import Run
 from eastwest.study.measured import UnsolvableError, message_bytes
 from eastwest.study.selection import Combination, Mixture
-from eastwest.workload import Collective, Compute, Groups, Measured, Operation, SendRecv, Step, Storage
+from eastwest.workload import Collective, Compute, Groups, Measured, Operation, SendRecv, Step, Storage, Tuning
 
 
 def groups(asked: spec.Group, ranks: int) -> Groups:
@@ -139,7 +139,8 @@ def _operation(
         numbers = (
             workloads.shift(ranks, asked.send_recv.shift or 0) if pairs is None else np.array(pairs, dtype=np.uint32)
         )
-        return SendRecv(asked.name, asked.bytes, numbers, asked.queue, asked.after)
+        tuning = None if asked.protocol is None else Tuning()
+        return SendRecv(asked.name, asked.bytes, numbers, asked.queue, asked.after, tuning=tuning)
     return Collective(
         asked.name,
         asked.collective,

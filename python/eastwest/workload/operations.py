@@ -136,13 +136,18 @@ class Collective:
 
 @dataclass(frozen=True)
 class SendRecv:
-    """One message of `bytes` for each pair (sender, receiver): `pairs` has shape (n, 2)."""
+    """One message of `bytes` for each pair (sender, receiver): `pairs` has shape (n, 2).
+
+    With a `tuning`, which leaves all open, `overheads` are to be what NCCL's sends and receives cost.
+    """
 
     name: str
     bytes: float
     pairs: npt.NDArray[np.uint32]
     queue: str = "messages"
     after: tuple[str, ...] = ()
+    overheads: Overheads = Overheads()
+    tuning: Tuning | None = None
 
 
 @dataclass(frozen=True)

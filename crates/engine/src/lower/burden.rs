@@ -50,11 +50,11 @@ pub fn burden(
                 let mut one = |_, strand: &Strand| add(strand, &collective.carriage, wire);
                 groups.iter().try_for_each(|group| describe(collective, group, &place, &mut one))?;
             }
-            Work::SendRecv { pairs, bytes, carriage } => {
+            Work::SendRecv { pairs, bytes, carriage, overheads } => {
                 let mut strand = Strand::default();
                 for &(from, to) in pairs {
                     direct::pair(&mut strand, Edge::ranks(from, to, *bytes), 1);
-                    add(&strand, carriage, 1.0)?;
+                    add(&strand, carriage, overheads.wire)?;
                 }
             }
         }

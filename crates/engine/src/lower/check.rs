@@ -67,7 +67,11 @@ pub fn check(collective: &Collective, ranks: usize) -> Result<()> {
     check_carriage(&collective.carriage)
 }
 
-fn check_overheads(overheads: &Overheads) -> Result<()> {
+/// Refuses costs of a protocol that nothing has.
+///
+/// # Errors
+/// [`Error::Program`], saying which.
+pub fn check_overheads(overheads: &Overheads) -> Result<()> {
     let Overheads { base_s, intra_s, inter_s, wire, channel_rate, repeats } = *overheads;
     if !(base_s.is_finite() && base_s >= 0.0) {
         return Err(Error::Program(format!("its base takes {base_s} seconds")));

@@ -179,13 +179,13 @@ pub fn messages(router: &Router, gpu_of_rank: &[u32], collective: &Collective, g
 }
 
 /// A message from rank to rank, cut as [`messages`] are.
-pub fn send(from: u32, to: u32, bytes: f64, carriage: &Carriage) -> ChunkGraph {
-    let mut graph = ChunkGraph::new(*carriage, 1.0, 1.0);
+pub fn send(from: u32, to: u32, bytes: f64, carriage: &Carriage, overheads: &Overheads) -> ChunkGraph {
+    let mut graph = ChunkGraph::new(*carriage, overheads.wire, 1.0);
     if bytes > 0.0 {
         let mut strand = Strand::default();
         direct::pair(&mut strand, Edge::ranks(from, to, bytes), 1);
         let slices = slices(&strand, carriage);
-        push_strand(&mut graph, &strand, slices, f64::INFINITY, None, &mut Vec::new());
+        push_strand(&mut graph, &strand, slices, overheads.channel_rate, None, &mut Vec::new());
     }
     graph
 }

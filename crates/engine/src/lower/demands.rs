@@ -75,17 +75,24 @@ impl<'r> Lowering<'r> {
         Ok(phases.into_iter().map(|(demands, bytes)| Phase { demands: Arc::new(demands), bytes }).collect())
     }
 
-    /// Lowers one message from rank to rank.
+    /// Lowers one message from rank to rank, with what its protocol adds.
     ///
     /// # Errors
     /// [`crate::Error::Unreachable`] where they have no path.
-    pub fn message(&mut self, from: u32, to: u32, bytes: f64, carriage: &Carriage) -> Result<Vec<Phase>> {
+    pub fn message(
+        &mut self,
+        from: u32,
+        to: u32,
+        bytes: f64,
+        carriage: &Carriage,
+        overheads: &Overheads,
+    ) -> Result<Vec<Phase>> {
         if bytes == 0.0 {
             return Ok(Vec::new());
         }
         let (mut strand, mut demands) = (Strand::default(), Demands::default());
         direct::pair(&mut strand, Edge::ranks(from, to, bytes), 1);
-        let bytes = self.append(&strand, carriage, &Overheads::NONE, &mut demands)?;
+        let bytes = self.append(&strand, carriage, overheads, &mut demands)?;
         Ok(vec![Phase { demands: Arc::new(demands), bytes }])
     }
 

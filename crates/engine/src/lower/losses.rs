@@ -41,7 +41,7 @@ pub fn losses(router: &Router, program: &Program, down: &[bool]) -> Result<Losse
             Work::Collective { groups, collective } => {
                 groups.iter().try_for_each(|group| audit.collective(collective, group))?;
             }
-            Work::SendRecv { pairs, bytes, carriage } => {
+            Work::SendRecv { pairs, bytes, carriage, .. } => {
                 pairs.iter().try_for_each(|&(from, to)| audit.message(from, to, *bytes, carriage))?;
             }
             Work::Storage { groups, flows, bytes, carriage } => {

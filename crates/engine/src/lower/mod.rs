@@ -52,7 +52,7 @@ mod tree;
 mod uniform;
 
 pub use burden::{Burden, burden};
-pub use check::{check, check_carriage, kinds};
+pub use check::{check, check_carriage, check_overheads, kinds};
 pub use chunks::{ChunkGraph, Lane, WINDOW, chunks, messages, send};
 pub use demands::{Lowering, Phase, demands, stream};
 pub use losses::{Losses, losses};

@@ -13,7 +13,7 @@ use crate::fluid::Fluid;
 use crate::lower::{self, Burden};
 use crate::outcome::Outcome;
 use crate::packet::{Live, Message, News, PacketOutcome};
-use crate::program::{Overheads, Program, Work};
+use crate::program::{Program, Work};
 use crate::routing::Router;
 use crate::{Error, PS_PER_S, Picoseconds, Result};
 
@@ -93,9 +93,9 @@ impl<'a> ByPacket<'a> {
             Work::Collective { groups, collective } => {
                 (lower::messages(router, gpu, collective, &groups[part as usize])?, collective.overheads)
             }
-            Work::SendRecv { pairs, bytes, carriage } => {
+            Work::SendRecv { pairs, bytes, carriage, overheads } => {
                 let (from, to) = pairs[part as usize];
-                (lower::send(from, to, *bytes, carriage), Overheads::NONE)
+                (lower::send(from, to, *bytes, carriage, overheads), *overheads)
             }
         };
         let bytes = graph.lanes.iter().map(|lane| lane.bytes).sum();

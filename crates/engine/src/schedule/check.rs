@@ -214,8 +214,9 @@ fn check_work(topology: &Topology, work: &Work, seen: &mut Seen) -> std::result:
             check_size(collective.bytes)?;
             collective.matrix.iter().flatten().try_for_each(|&bytes| check_size(bytes))?;
         }
-        Work::SendRecv { pairs, bytes, carriage } => {
+        Work::SendRecv { pairs, bytes, carriage, overheads } => {
             check_message(*bytes, carriage)?;
+            lower::check_overheads(overheads).map_err(|cause| cause.to_string())?;
             for &(from, to) in pairs {
                 seen.meet(from)?;
                 seen.meet(to)?;

@@ -367,9 +367,9 @@ impl Run<'_> {
                 Work::Collective { groups, collective } => {
                     self.lowering.collective(collective, &groups[part as usize])?
                 }
-                Work::SendRecv { pairs, bytes, carriage } => {
+                Work::SendRecv { pairs, bytes, carriage, overheads } => {
                     let (from, to) = pairs[part as usize];
-                    self.lowering.message(from, to, *bytes, carriage)?
+                    self.lowering.message(from, to, *bytes, carriage, overheads)?
                 }
                 Work::Storage { flows, bytes, carriage, .. } => {
                     self.lowering.flows(&flows[part as usize], *bytes, carriage)?

@@ -142,10 +142,10 @@ impl<'r> Drawing<'r> {
                     }
                 }
             }
-            Work::SendRecv { pairs, bytes, carriage } => {
+            Work::SendRecv { pairs, bytes, carriage, overheads } => {
                 for &(from, to) in pairs {
                     let vertex = self.task(op, &[from, to]);
-                    let phases = self.lowering.message(from, to, *bytes, carriage)?;
+                    let phases = self.lowering.message(from, to, *bytes, carriage, overheads)?;
                     tasks.push(Task { vertex, content: Content::Listed(self.list(op, vertex, &phases)) });
                 }
             }

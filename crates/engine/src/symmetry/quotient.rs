@@ -65,8 +65,9 @@ impl<'a, 'r> Quotient<'a, 'r> {
                 let phases = self.lowering.collective(collective, &groups[part])?;
                 Ok(self.listed(phases, *first, members))
             }
-            (Content::Listed(first), Work::SendRecv { pairs, bytes, carriage }) => {
-                let phases = self.lowering.message(pairs[part].0, pairs[part].1, *bytes, carriage)?;
+            (Content::Listed(first), Work::SendRecv { pairs, bytes, carriage, overheads }) => {
+                let (from, to) = pairs[part];
+                let phases = self.lowering.message(from, to, *bytes, carriage, overheads)?;
                 Ok(self.listed(phases, *first, members))
             }
             (Content::Listed(first), Work::Storage { flows, bytes, carriage, .. }) => {

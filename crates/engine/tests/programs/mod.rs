@@ -50,7 +50,11 @@ pub fn over(queue: u32, groups: Vec<Vec<u32>>, collective: Collective, after: &[
 
 /// Messages between pairs in a queue.
 pub fn send(queue: u32, pairs: &[(u32, u32)], bytes: f64, after: &[u32]) -> Op {
-    Op { after: after.to_vec(), queue, work: Work::SendRecv { pairs: pairs.to_vec(), bytes, carriage: ONE_QP } }
+    Op {
+        after: after.to_vec(),
+        queue,
+        work: Work::SendRecv { pairs: pairs.to_vec(), bytes, carriage: ONE_QP, overheads: Overheads::NONE },
+    }
 }
 
 /// Operations on ranks, one on each GPU in order.

@@ -1,7 +1,7 @@
 """NCCL: which algorithm and protocol its tuning would choose, and what they cost beyond the network's part."""
 
 from eastwest.workload.nccl.channels import Channels, Group, Machine, running, search
-from eastwest.workload.nccl.choice import METHOD_OF, Choice, NoConstantsError, Paths, choose, overheads
+from eastwest.workload.nccl.choice import METHOD_OF, Choice, NoConstantsError, choose, overheads
 from eastwest.workload.nccl.constants import (
     METHODS,
     PROTOCOLS,
@@ -11,8 +11,9 @@ from eastwest.workload.nccl.constants import (
     Version,
     constants,
 )
+from eastwest.workload.nccl.messages import all_to_all, send_recv
 from eastwest.workload.nccl.model import METHOD_KINDS, Latency, Way
-from eastwest.workload.nccl.pipeline import Cost, cost
+from eastwest.workload.nccl.pipeline import Cost, Paths, cost
 from eastwest.workload.nccl.transports import Transport, TransportName, transport, transport_of
 
 __all__ = [
@@ -35,12 +36,14 @@ __all__ = [
     "TransportName",
     "Version",
     "Way",
+    "all_to_all",
     "choose",
     "constants",
     "cost",
     "overheads",
     "running",
     "search",
+    "send_recv",
     "transport",
     "transport_of",
 ]

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from eastwest.workload.nccl.channels import Group, Machine
 from eastwest.workload.nccl.constants import Constants, Method
+from eastwest.workload.nccl.messages import all_to_all
 from eastwest.workload.nccl.model import WIRE, Way
-from eastwest.workload.nccl.pipeline import cost
+from eastwest.workload.nccl.pipeline import Paths, cost
 from eastwest.workload.operations import Algorithm, CollectiveKind, Overheads, Protocol
 
 METHOD_OF: Mapping[Algorithm, Method] = {
@@ -33,14 +34,6 @@ _ALGORITHM: Mapping[Method, Algorithm] = {
 
 class NoConstantsError(ValueError):
     """NCCL has no constants for what is asked."""
-
-
-@dataclass(frozen=True)
-class Paths:
-    """Latency of the paths that are part of NCCL's constants, s: GPU to GPU over NVLink, and by one switch."""
-
-    nvlink_s: float
-    network_s: float
 
 
 @dataclass(frozen=True)
@@ -66,7 +59,7 @@ def choose(
 ) -> Choice:
     """What NCCL would choose for a collective of `size` bytes, of what algorithm, protocol and channels leave open.
 
-    An all-to-all is sends and receives to NCCL: over the receiver's rail where ranks share nodes, and without a model.
+    An all-to-all is sends and receives to NCCL: over the receiver's rail where ranks share nodes.
 
     Raises:
         NoConstantsError: NCCL has none for the GPUs, the algorithm, or the protocol.
@@ -75,7 +68,8 @@ def choose(
         raise NoConstantsError(f"NCCL {constants.version} has no constants for {machine.architecture} GPUs")
     if kind == "all-to-all" and algorithm is None and protocol is None:
         passes_on = group.nodes > 1 and group.ranks > group.nodes
-        return Choice("pxn" if passes_on else "direct", None, channels or 1, Overheads())
+        found = all_to_all(size, group, machine, paths)
+        return Choice("pxn" if passes_on else "direct", None, channels or 1, found)
     if algorithm is not None and algorithm not in METHOD_OF:
         raise NoConstantsError(f"NCCL has no constants for {algorithm}")
     methods = machine.transport.methods if algorithm is None else (METHOD_OF[algorithm],)

@@ -61,13 +61,22 @@ class NvlsKernel:
 
 @dataclass(frozen=True)
 class Shared:
-    """What all versions share: corrections of trees by protocol, overheads of posting by CPU, speeds that are tried."""
+    """What all versions share.
+
+    NCCL's: corrections of trees by protocol, overheads of posting by CPU, speeds that are tried, channels of NVLS. And
+    what was fitted: how NVLS runs, how much longer hops take where channels are full, and the part of NVLink that
+    messages reach, to all others and to one.
+    """
 
     tree_correction: _Triples
     net_overhead_s: Mapping[str, float]
     speeds: Mapping[str, Mapping[str, tuple[float, ...]]]
     nvls_channels: Mapping[str, tuple[int, int]]
     nvls: NvlsKernel
+    tree_plateau: float
+    ring_plateau: Mapping[str, float]
+    all_to_all: float
+    send_recv: Mapping[str, float]
 
 
 @lru_cache(maxsize=1)
@@ -107,6 +116,10 @@ def shared() -> Shared:
         net_overhead_s={cpu: value * _US for cpu, value in written["net_overhead"].items()},
         speeds={name: _scaled(each, _GB) for name, each in written["speeds"].items()},
         nvls_channels={name: (one, several) for name, (one, several) in written["nvls_channels"].items()},
+        tree_plateau=kernels["plateau"]["tree"],
+        ring_plateau=kernels["plateau"]["ring"],
+        all_to_all=kernels["all_to_all"],
+        send_recv=kernels["send_recv"],
         nvls=NvlsKernel(
             base_s=kernels["nvls_base"] * _US,
             sync_s=kernels["nvls_sync"] * _US,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from eastwest.workload.nccl.channels import Machine
 from eastwest.workload.nccl.chunks import FULL_CHANNEL, nvls_chunk, ring_chunk, tree_chunk, used_channels
 from eastwest.workload.nccl.constants import constants, shared
-from eastwest.workload.nccl.model import PLATEAU, WIRE, Latency, Way
+from eastwest.workload.nccl.model import WIRE, Latency, Way
 
 _STAGES = 3
 """Stages that a chunk passes in NVLS: scattered to the switch's buffers, summed and multicast, gathered."""
@@ -29,6 +29,14 @@ class Cost:
     intra_s: float
     inter_s: float
     bandwidth: float
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Latency of the paths that are part of NCCL's constants, s: GPU to GPU over NVLink, and by one switch."""
+
+    nvlink_s: float
+    network_s: float
 
 
 def cost(way: Way, size: float) -> Cost:
@@ -120,8 +128,11 @@ def _ring(way: Way, size: float) -> Cost:
 
 
 def _plateaued(way: Way, size: float) -> Latency:
-    """Latencies of a ring or tree: by Simple 1.4 times NCCL's constants once a channel has work for all threads."""
+    """Latencies of a ring or tree: by Simple longer than NCCL's constants once a channel has work for all threads."""
     if way.protocol != "simple":
         return way.latency(size)
     found = way.latency(0)
-    return found.times(PLATEAU) if size >= FULL_CHANNEL else found
+    if size < FULL_CHANNEL:
+        return found
+    known = shared()
+    return found.times(known.ring_plateau[way.machine.architecture] if way.method == "ring" else known.tree_plateau)

@@ -26,16 +26,14 @@ class Transport:
     """NCCL between nodes.
 
     `told_s` is the NIC's latency that NCCL is told and chooses by; `added_s` what a hop between nodes takes beyond
-    NCCL's constants; `post_s` what a message costs the thread that serves a GPU's sends; seconds. `efficiency` is the
-    part of the NICs' payload rate that is reached. Of the settings, bytes, `nvls_tree_chunk_bytes` is None where NCCL's
-    rule counts, and `channels` where there is no limit.
+    NCCL's constants; seconds. `efficiency` is the part of the NICs' payload rate that is reached. Of the settings
+    (bytes) `nvls_tree_chunk_bytes` is None where NCCL's rule counts, and `channels` where there is no limit.
     """
 
     name: TransportName
     source: str
     told_s: float = 0.0
     added_s: float = 0.0
-    post_s: float = 1 * _US
     efficiency: float = 1.0
     buffer_bytes: int = 4096 * _KIB
     nvls_chunk_bytes: int = 128 * _KIB
@@ -76,7 +74,6 @@ def transport(name: TransportName = "verbs") -> Transport:
         entry["source"],
         told_s=entry.get("told", 0.0) * _US,
         added_s=entry.get("added", 0.0) * _US,
-        post_s=entry["post"] * _US if "post" in entry else plain.post_s,
         efficiency=entry.get("efficiency", plain.efficiency),
         buffer_bytes=entry.get("buffer", plain.buffer_bytes),
         nvls_chunk_bytes=entry.get("nvls_chunk", plain.nvls_chunk_bytes),
