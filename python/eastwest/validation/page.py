@@ -40,8 +40,8 @@ rows' errors without their sign, and so is a family's.
 **Roles.** Constants are fitted on the tables marked `fit`; the families' figures are those of all others, marked
 `check`. A constant belongs to a catalogue entry or a software version, never to a table. Roles were given before
 anything was fitted, with changes since: `p4de-2-nodes`, `p6-b200-1-node` and what NVIDIA expects of all-to-alls over
-NVLink were to be checked, until EFA's first generation, Blackwell's NVLS and messages needed figures of their own, and no
-other table had them.
+NVLink were to be checked, until EFA's first generation, Blackwell's NVLS and messages needed figures of their own, and
+no other table had them.
 
 **Clean** is a table whose hardware is stated, by itself or by its product's name, whose figures are printed, not quoted
 or read off a picture, and in which no row takes over a quarter longer than one with a larger message. The others are
