@@ -103,8 +103,18 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether no band falls short, and nothing came out wrong."""
-        return all(band.agrees for band in self.bands) and not self.wrong
+        """Whether no band falls short, nothing came out wrong, and the GPUs are those of the study."""
+        return all(band.agrees for band in self.bands) and not self.wrong and not self.other_gpu
+
+    @property
+    def other_gpu(self) -> str:
+        """The GPU of the log, where it is of another kind than the study's; empty where it is not, or nothing tells."""
+        planned = _MODEL.search(str(self.scene.server["gpu"]["name"]))
+        for device in self.benchmark.devices:
+            seen = _MODEL.search(device.name)
+            if planned and seen and planned[1].lower() != seen[1].lower():
+                return device.name
+        return ""
 
     @property
     def wrong(self) -> float:
@@ -147,7 +157,7 @@ def compare(
     in its environment is expected too.
 
     Raises:
-        InputError: log and study disagree on the program, the ranks or the GPU, or the study has too few of them.
+        InputError: log and study disagree on the program or the ranks, or the study has too few of them.
         StudyError: the fabric cannot be built, or the collective not be run on it.
     """
     which = _program(benchmark, asked)
@@ -156,10 +166,9 @@ def compare(
         protocol = protocol or _forced(benchmark, "NCCL_PROTO", {"ll": "ll", "ll128": "ll128", "simple": "simple"})
         algorithm = algorithm or ("auto" if protocol else None)
     whole = scene(study, fabric, which, None, None, algorithm, protocol, where)
-    _check_gpu(benchmark, whole, fabric)
-    shape = _shape(benchmark, whole, nodes, per_node)
-    here = scene(study, fabric, which, *shape, algorithm, protocol, where)
-    here = replace(here, thread_gpus=min(benchmark.thread_gpus or 1, shape[1]))
+    hosts, gpus = _shape(benchmark, whole, nodes, per_node)
+    here = whole.among(_places(benchmark, hosts, gpus))
+    here = replace(here, thread_gpus=min(benchmark.thread_gpus or 1, gpus))
     measured: dict[int, list[float]] = {}
     kinds = {}
     for row in benchmark.rows:
@@ -248,11 +257,23 @@ def _shape(benchmark: Benchmark, whole: Scene, nodes: int | None, per_node: int 
     return hosts, ranks // hosts
 
 
-def _check_gpu(benchmark: Benchmark, whole: Scene, fabric: str) -> None:
-    """Refuses a log of other GPUs, where both names are of a kind that is known."""
-    planned = _MODEL.search(str(whole.server["gpu"]["name"]))
-    for device in benchmark.devices:
-        seen = _MODEL.search(device.name)
-        if planned and seen and planned[1].lower() != seen[1].lower():
-            told = f"the log is of {device.name}, and fabric {fabric!r} joins {whole.server['gpu']['name']}"
-            raise InputError(f"{benchmark.file}: {told}: name a fabric with servers like those measured")
+def _places(benchmark: Benchmark, hosts: int, per_node: int) -> tuple[tuple[int, int], ...]:
+    """Server and GPU of each rank, as the log lists them; packed where it does not.
+
+    Servers are numbered as ranks come to them; where devices of a server have one number, because each process sees its
+    own alone, GPUs are too.
+    """
+    if not benchmark.devices:
+        return tuple((node, gpu) for node in range(hosts) for gpu in range(per_node))
+    listed = sorted(benchmark.devices, key=lambda each: each.rank)
+    server = {host: number for number, host in enumerate(dict.fromkeys(each.host for each in listed))}
+    seen: dict[str, list[int]] = {host: [] for host in server}
+    for each in listed:
+        seen[each.host].append(each.device)
+    ordered = all(sorted(devices) == list(range(per_node)) for devices in seen.values())
+    turn: Counter[str] = Counter()
+    found = []
+    for each in listed:
+        found.append((server[each.host], each.device if ordered else turn[each.host]))
+        turn[each.host] += 1
+    return tuple(found)

@@ -6,7 +6,7 @@ here: what was measured (`comparison`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,6 +21,8 @@ from eastwest.study import Bench, set_up, tuning
 from eastwest.validation.programs import PROGRAMS
 from eastwest.workload import Collective, Step
 
+_FEW_SEEDS = 3
+"""Hash seeds of which the median is taken where a fault is tried: many are, and each at many sizes."""
 _NCCL_TESTS = PROGRAMS["nccl-tests"]
 
 
@@ -77,6 +79,17 @@ class Scene:
         """NICs of a server."""
         return int(self.server["nics"])
 
+    def among(self, places: Sequence[tuple[int, int]]) -> Scene:
+        """The same among other ranks: server and GPU of each, numbered in the order in which ranks fill them."""
+        servers = _server_of(self.bench)
+        table: dict[int, list[np.uint32]] = {}
+        for gpu in self.bench.gpus:
+            table.setdefault(int(servers[gpu]), []).append(gpu)
+        filled = list(table.values())
+        chosen = np.array([filled[server][gpu] for server, gpu in places], dtype=np.uint32)
+        nodes = len({server for server, _ in places})
+        return replace(self, nodes=nodes, per_node=len(places) // nodes, bench=self.bench.among(chosen), _times={})
+
     def ran(self, size: int, fault: Fault = NONE) -> tuple[float, Step]:
         """Seconds that a size takes, median over hash seeds, and what ran; raises `StudyError`."""
         key = (size, fault)
@@ -89,6 +102,9 @@ class Scene:
         if fault.algorithm is not None and fault.algorithm != self.algorithm:
             ways = (fault.algorithm, self.protocol)
             bench = set_up(self.study, self.fabric, self.program.collective, *ways, self.where).among(bench.gpus)
+        if fault != NONE and not fault.is_unlucky:
+            few = bench.chosen.study.model_copy(update={"seeds": min(bench.chosen.study.seeds, _FEW_SEEDS)})
+            bench = replace(bench, chosen=replace(bench.chosen, study=few))
         if fault.changes_links:
             bench = replace(bench, network=afflicted(bench.network, fault))
         times_s, step = bench.times_s(float(size))

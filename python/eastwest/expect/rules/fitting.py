@@ -10,13 +10,15 @@ from eastwest.expect.comparison import Comparison, Pair
 from eastwest.expect.faults import NONE, Fault
 
 _LEAST_PART = 0.01
-_HALVINGS = 12
-_MOST_FITTED = 5
+_HALVINGS = 8
+_MOST_FITTED = 3
+_MOST_TRIED = 12
+"""Sizes at which a fault is simulated: each is a run."""
 
 
 def residual(comparison: Comparison, fault: Fault = NONE) -> float:
     """Mean factor, as a logarithm, by which measured times miss those that a fault gives, over what is judged."""
-    ratios = comparison.ratios(fault, comparison.judged)
+    ratios = comparison.ratios(fault, thinned(comparison.judged, _MOST_TRIED))
     return statistics.fmean(abs(math.log(each)) for each in ratios)
 
 
@@ -28,7 +30,7 @@ def explained(comparison: Comparison, fault: Fault) -> float:
 
 def fitted(comparison: Comparison, of: Callable[[float], Fault]) -> float | None:
     """The part of a rate with which large messages are as slow as measured; None where no part makes them so."""
-    pairs = thinned(comparison.of("plateau") or comparison.of("middle"))
+    pairs = thinned(comparison.of("plateau"), _MOST_FITTED)
 
     def ratio(part: float) -> float:
         return statistics.median(comparison.ratios(of(part), pairs))
@@ -45,9 +47,9 @@ def fitted(comparison: Comparison, of: Callable[[float], Fault]) -> float | None
     return math.sqrt(low * high)
 
 
-def thinned(pairs: Sequence[Pair]) -> Sequence[Pair]:
-    """A few of them, spread evenly."""
-    return pairs[:: -(-len(pairs) // _MOST_FITTED)] if pairs else ()
+def thinned(pairs: Sequence[Pair], most: int) -> Sequence[Pair]:
+    """At most so many of them, spread evenly, the largest among them."""
+    return pairs[::-1][:: -(-len(pairs) // most)][::-1] if pairs else ()
 
 
 def percent(part: float) -> str:

@@ -47,6 +47,20 @@ def corrupted(comparison: Comparison) -> Finding | None:
     )
 
 
+def other_gpu(comparison: Comparison) -> Finding | None:
+    """The log is of other GPUs than the study's."""
+    if not comparison.other_gpu:
+        return None
+    planned = comparison.scene.server["gpu"]["name"]
+    return Finding(
+        "other-gpu",
+        f"The log is of {comparison.other_gpu}, the study's servers have {planned}: these are not to be compared",
+        ("the log lists its devices",),
+        (Cause("the study is of another cluster", "name a server like those measured; eastwest catalog lists them"),),
+        is_certain=True,
+    )
+
+
 def sockets(comparison: Comparison) -> Finding | None:
     """Channels between servers go over TCP."""
     told = comparison.benchmark.told
