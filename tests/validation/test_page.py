@@ -56,6 +56,11 @@ def test_what_was_fitted_names_tables_that_are_there_and_meant_for_it():
     assert {name: roles.get(name) for name in named} == dict.fromkeys(named, "fit")
 
 
+def test_every_table_that_is_meant_for_fitting_was_used_for_it():
+    named = {name for each in beside("fitted.yaml") for name in each["tables"]}
+    assert {table.name for table in TABLES if table.role == "fit"} - named == set()
+
+
 def test_what_is_left_out_fails_one_of_the_rules():
     data = beside("left-out.yaml")
     assert {each["rule"] for each in data["left_out"]} <= data["rules"].keys()
