@@ -60,6 +60,7 @@ def test_nccl_chooses_for_each_collective_of_a_file(tmp_path):
     text = path.read_text().replace("1.1 }", "1.1, algorithm: auto }")
     for kind in ("all-gather", "all-to-all", "all-reduce"):
         text = text.replace(f"collective: {kind}", f"algorithm: auto, collective: {kind}")
+    text = text.replace("send_recv: { shift: 8 }", "send_recv: { shift: 8 }, protocol: auto")
     path.write_text(text)
     rows = {row["workload"]: row for row in ew.run(path).json["results"]}
     assert rows["mine"]["step_s"] == rows["listed"]["step_s"]

@@ -1,5 +1,6 @@
 """Steps written to a file and read back, and files that are refused with the line."""
 
+import contextlib
 import json
 from dataclasses import replace
 
@@ -169,3 +170,25 @@ def test_what_the_format_cannot_say_is_not_written(tmp_path, operation):
     with pytest.raises(ValueError, match="cannot be written"):
         write_step(Step(16, (operation,)), tmp_path / "a")
     assert list(tmp_path.iterdir()) == []
+
+
+@given(st.text(max_size=40), st.integers(0, 400))
+def test_whatever_stands_in_a_file_it_is_read_or_refused_by_its_name(tmp_path_factory, noise, place):
+    path = tmp_path_factory.mktemp("fuzz") / "a"
+    write_step(STEP, path)
+    whole = path.read_text()
+    path.write_text(whole[:place] + noise + whole[place:], encoding="utf-8", errors="replace")
+    with contextlib.suppress(InputError):
+        assert read_step(path).step.ranks >= 1
+
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4)
+JSON = st.recursive(LEAVES, st.lists, max_leaves=4)
+KEYS = ["name", "compute", "collective", "send_recv", "bytes", "group", "of", "ranks", "queue", "after", "repeats"]
+
+
+@given(st.dictionaries(st.sampled_from(KEYS), JSON))
+def test_whatever_a_line_says_it_is_read_or_refused(tmp_path_factory, line):
+    path = write(tmp_path_factory.mktemp("fuzz") / "a", HEAD, json.dumps(line))
+    with contextlib.suppress(InputError):
+        read_step(path)

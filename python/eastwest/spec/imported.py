@@ -79,6 +79,11 @@ class Imported(AroundSteps):
             raise refuse(f"{word} carries out none of the file's {', '.join(sorted(kinds))}", fitting, at="algorithm")
         return self
 
+    @property
+    def is_nccl(self) -> bool:
+        """Whether messages are sent as NCCL does, with what that costs."""
+        return "auto" in (self.algorithm, self.protocol)
+
     def algorithm_of(self, kind: CollectiveKind, default: Algorithm) -> Algorithm:
         """The algorithm of a collective: the one asked for, where it carries that out, else the `default`."""
         asked = self.algorithm

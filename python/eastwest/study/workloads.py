@@ -109,11 +109,13 @@ def listed(asked: spec.Operations, ranks: int) -> Step:
 
 
 def imported(asked: spec.Imported) -> Step:
-    """The step of an imported file, with algorithms for its collectives."""
+    """The step of an imported file, with algorithms for its collectives, and what its messages cost."""
 
     def dressed(operation: Operation) -> Operation:
         if isinstance(operation, Compute):
             return replace(operation, seconds=operation.seconds * asked.compute_factor)
+        if isinstance(operation, SendRecv):
+            return replace(operation, tuning=Tuning() if asked.is_nccl else None)
         if not isinstance(operation, Collective):
             return operation
         algorithm = asked.algorithm_of(operation.kind, spec.default_algorithm(operation.kind))
