@@ -14,13 +14,15 @@ _NAMED = 4
 
 def add(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command("export", help="Write a fabric and a step as files of htsim, SimAI or ASTRA-sim.")(run)
+    app.command("export", help="Write a fabric and a step as Chakra traces, or for htsim, SimAI or ASTRA-sim.")(run)
 
 
 def run(
     study: Annotated[str, typer.Argument(help="A study file, or the name of a bundled study.")],
     fabric: Annotated[str, typer.Option("--fabric", "-f", help="Name of the fabric in the study.")],
-    to: Annotated[Literal["htsim", "simai", "astra-sim"], typer.Option("--to", help="What is to read the files.")],
+    to: Annotated[
+        Literal["chakra", "htsim", "simai", "astra-sim"], typer.Option("--to", help="What is to read the files.")
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for the files.")],
     workload: Annotated[
         str | None,

@@ -20,11 +20,12 @@ from eastwest.spec import Study
 from eastwest.study import fabrics
 from eastwest.study.runs import Runs
 from eastwest.study.selection import Combination, one
+from eastwest.workload.formats.write_chakra import chakra_traces
 from eastwest.workload.formats.write_htsim import htsim_flows
 
 __all__ = ["FORMATS", "Exported", "Format", "check", "export", "write"]
 
-Format = Literal["htsim", "simai", "astra-sim"]
+Format = Literal["chakra", "htsim", "simai", "astra-sim"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 
@@ -35,8 +36,10 @@ def export(study: Study, to: Format, fabric: str, workload: str | None = None, w
         InputError: there is no such fabric or workload, several combinations, or the format cannot say it.
         StudyError: the fabric cannot be built; names the line.
     """
-    if workload is not None and to != "htsim":
+    if workload is not None and to not in ("chakra", "htsim"):
         raise InputError(f"--to {to} takes the fabric alone: leave --workload out")
+    if workload is None and to == "chakra":
+        raise InputError("--to chakra writes what a workload does: name it with --workload")
     chosen, runs = one(study, fabric, workload, where), Runs()
     here = chosen.study
     names = {"fabric": here.base("fabrics", chosen.fabric), "cluster": here.base("clusters", chosen.cluster)}
@@ -44,13 +47,33 @@ def export(study: Study, to: Format, fabric: str, workload: str | None = None, w
     if workload is not None:
         about |= {"workload": here.base("workloads", chosen.workload), "placement": str(chosen.placement)}
     try:
-        files, told = _htsim(chosen, runs, workload) if to == "htsim" else _network(chosen, runs, to)
+        if to == "chakra":
+            files, told = _chakra(chosen, runs)
+        else:
+            files, told = _htsim(chosen, runs, workload) if to == "htsim" else _network(chosen, runs, to)
     except FabricError as error:
         raise InputError(f"{study.file}: fabric {about['fabric']!r}: {error.message}") from None
-    return Exported({name: text.encode() for name, text in files.items()}, about, told)
+    return Exported({name: _as_bytes(text) for name, text in files.items()}, about, told)
 
 
-Files = tuple[dict[str, str], tuple[str, ...]]
+Files = tuple[dict[str, str | bytes], tuple[str, ...]]
+
+
+def _as_bytes(text: str | bytes) -> bytes:
+    return text.encode() if isinstance(text, str) else text
+
+
+def _chakra(chosen: Combination, runs: Runs) -> Files:
+    here = chosen.study
+    network = runs.network(here, chosen.fabric, chosen.cluster)
+    step = runs.step(here, chosen.workload, network, runs.gpus(network, chosen.placement))
+    name = here.base("workloads", chosen.workload)
+    try:
+        traces, communicators, told = chakra_traces(step)
+    except ValueError as error:
+        raise InputError(f"{here.file}: workload {name!r}: {error}") from None
+    files: dict[str, str | bytes] = {f"{name}.{rank}.et": trace for rank, trace in enumerate(traces)}
+    return {**files, f"{name}.groups.json": communicators}, told
 
 
 def _network(chosen: Combination, runs: Runs, to: Format) -> Files:
@@ -61,7 +84,11 @@ def _network(chosen: Combination, runs: Runs, to: Format) -> Files:
         return {f"{name}.topo": text}, told
     analytical, logical, told = astra_sim_network(fabric, graph)
     physical, joined = ns3_topology(graph)
-    files = {f"{name}.yml": analytical, f"{name}.logical.json": logical, f"{name}.ns3.txt": physical}
+    files: dict[str, str | bytes] = {
+        f"{name}.yml": analytical,
+        f"{name}.logical.json": logical,
+        f"{name}.ns3.txt": physical,
+    }
     return files, tuple(dict.fromkeys((*told, *joined)))
 
 
@@ -71,7 +98,7 @@ def _htsim(chosen: Combination, runs: Runs, workload: str | None) -> Files:
     topology = write_htsim_topology(network.fabric)
     called = network.fabric.nodes["name"].gather(topology.nic_of_host.tolist())
     hosts = ["host,nic", *(f"{host},{nic}" for host, nic in enumerate(called)), ""]
-    files = {f"{name}.topo": topology.text, "hosts.csv": "\n".join(hosts)}
+    files: dict[str, str | bytes] = {f"{name}.topo": topology.text, "hosts.csv": "\n".join(hosts)}
     if workload is None:
         return files, topology.told
     gpus, carriage = runs.gpus(network, chosen.placement), fabrics.carriage(here, chosen.fabric)

@@ -39,9 +39,11 @@ LARGEST_BYTES = 4 << 30
 LARGEST_GROUPS = 8 << 20
 """Characters in which process groups may be listed."""
 MICROSECONDS = 1e6
+LONGEST_S = 1e6
+"""Of a compute whose time is exact."""
 _RANK = re.compile(r"\.([0-9]{1,7})\.et$")
 _USED = {"is_cpu_op", "stream", "tid", "num_ops", "tensor_size", "pg_name"}
-_USED |= {"comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag"}
+_USED |= {"comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", schema.EXACT_SECONDS}
 _NEEDLESS = {"rf_id", "fw_parent", "fw_tid", "seq_id", "scope", "op_schema", "kernel_backend", "kernel_file"}
 _NEEDLESS |= {"involved_dim", "comm_priority"}
 """Attributes that say nothing about a step."""
@@ -226,6 +228,9 @@ class _Reading:
                 return Node(*about)
 
     def _seconds(self, node: Any, attributes: dict[str, Any]) -> float:
+        exact = attributes.get(schema.EXACT_SECONDS)
+        if isinstance(exact, float) and 0.0 <= exact <= LONGEST_S:
+            return exact
         if node.duration_micros:
             return float(node.duration_micros) / MICROSECONDS
         operations = self._count(node, attributes, "num_ops", 0)

@@ -107,6 +107,8 @@ def read_groups(path: Path) -> Groups:
         raise InputError(f"{path}: this is no JSON") from None
     if not isinstance(listed, dict):
         raise InputError(f'{path}: communicators are written as {{"1": [0, 1], "2": [2, 3]}}')
+    if listed.get("eastwest") == "export":  # what `eastwest export` says of the traces beside it
+        return {}
     for name, members in listed.items():
         is_list = isinstance(members, list) and members
         if not is_list or not all(type(each) is int and 0 <= each < MOST_RANKS for each in members):

@@ -29,6 +29,9 @@ COLLECTIVES: tuple[TraceCollectiveKind, ...] = (
 )
 """Collectives by their number in `comm_type`."""
 
+EXACT_SECONDS = "eastwest_duration_s"
+"""An attribute of our own: a compute's time, of which `duration_micros` has whole microseconds alone."""
+
 _PACKAGE = "eastwest.chakra"
 _Field = descriptor_pb2.FieldDescriptorProto
 _SCALARS = (
