@@ -29,6 +29,9 @@ def run(
     size: Annotated[
         str, typer.Option("--bytes", metavar="SIZE", help="Buffer of an algorithm that is for any, as in '64 MiB'.")
     ] = "",
+    step: Annotated[
+        int | None, typer.Option("--step", min=0, help="Number of the step, of profiles that have several.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Imports files."""
@@ -44,7 +47,7 @@ def run(
         raise InputError(f"--out: there is no folder {out.parent}")
     if out is not None and out.exists() and not out.is_file():
         raise InputError(f"--out: {out} cannot be written: it is there already, and no file; name another")
-    found = import_files(files, ranks, gpu, size)
+    found = import_files(files, ranks, gpu, size, step)
     if out is not None:
         write_imported(found, files, out)
     if as_json:

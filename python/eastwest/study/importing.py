@@ -14,8 +14,10 @@ from eastwest.workload.step_file import MOST_RANKS, write_step
 BITS = 8.0
 
 
-def import_files(files: Sequence[Path], ranks: int | None = None, gpu: str = "", size: str = "") -> Imported:
-    """What the files of one job hold, for `ranks` ranks (None: as many as it had).
+def import_files(
+    files: Sequence[Path], ranks: int | None = None, gpu: str = "", size: str = "", step: int | None = None
+) -> Imported:
+    """What the files of one job hold, for `ranks` ranks (None: as many as it had); of several steps, the one numbered.
 
     `gpu` names one of the catalogue, on whose roofline computes without a time are reckoned; `size` is the buffer of
     files that leave it open, as in "64 MiB".
@@ -29,7 +31,7 @@ def import_files(files: Sequence[Path], ranks: int | None = None, gpu: str = "",
         size_bytes = parse_size(size) if size else None
     except UnitError as error:
         raise InputError(f"--bytes: {error}") from None
-    return import_job(Asked(tuple(files), ranks, _roofline(gpu) if gpu else None, size_bytes))
+    return import_job(Asked(tuple(files), ranks, _roofline(gpu) if gpu else None, size_bytes, step))
 
 
 def write_imported(found: Imported, files: Sequence[Path], out: Path) -> None:

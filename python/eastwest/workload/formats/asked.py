@@ -25,13 +25,15 @@ class Roofline:
 class Asked:
     """Files of one job, and how many ranks it is to have (None: as many as the files have).
 
-    `bytes` is the buffer, where the files leave it open.
+    `bytes` is the buffer, where the files leave it open, and `step` the number of the step that is meant, where they
+    have several (None: what the reader takes for typical).
     """
 
     paths: Sequence[Path]
     ranks: int | None = None
     gpu: Roofline | None = None
     bytes: float | None = None
+    step: int | None = None
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ def formats() -> tuple[Format, ...]:
     from eastwest.workload.formats.chakra import is_chakra
     from eastwest.workload.formats.chakra_job import read_chakra_job
     from eastwest.workload.formats.goal import is_goal, read_goal
+    from eastwest.workload.formats.kineto import is_profile, read_profiles
     from eastwest.workload.formats.msccl import is_msccl, read_msccl
     from eastwest.workload.formats.simai import is_simai, read_simai
 
@@ -35,6 +36,7 @@ def formats() -> tuple[Format, ...]:
         Format("MSCCL algorithms (XML)", is_msccl, read_msccl),
         Format("SimAI workloads", is_simai, read_simai),
         Format("Chakra execution traces (.et)", is_chakra, read_chakra_job),
+        Format("PyTorch profiles (Kineto JSON)", is_profile, read_profiles),
     )
 
 
