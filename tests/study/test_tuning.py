@@ -65,7 +65,7 @@ def test_beyond_one_switch_a_hop_takes_as_much_longer_as_its_path():
 def test_a_curve_names_what_ran_at_each_size():
     found = curve(study(), "net", "all-reduce", [8.0, 2.0**20, 2.0**30], "auto")
     assert [(point.algorithm, point.protocol, point.channels) for point in found.points] == [
-        ("tree", "ll", 16),
+        ("tree", "ll", 1),
         ("tree", "ll128", 16),
         ("nvls-tree", "simple", 2),
     ]

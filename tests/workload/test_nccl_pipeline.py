@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eastwest.workload import nccl
-from eastwest.workload.nccl.chunks import nvls_chunk, ring_chunk, tree_chunk
+from eastwest.workload.nccl.chunks import nvls_chunk, ring_chunk, tree_chunk, used_channels
 
 US, GB, KIB, MIB = 1e-6, 1e9, 2**10, 2**20
 H100 = nccl.Machine("hopper", nvlink=18 * 20.6 * GB, nic=50 * GB)
@@ -48,6 +48,23 @@ def test_aws_lets_nvls_have_larger_chunks():
     assert nvls_chunk(4 * 2**30, PARTS, SIXTEEN, aws) == 512 * KIB
 
 
+@pytest.mark.parametrize(
+    ("method", "protocol", "size", "channels"),
+    [
+        ("ring", "ll", 512 * KIB, 16),  # 512 threads x 8 B x 8 ranks: 32 KiB each
+        ("ring", "ll", 8, 1),
+        ("tree", "ll", 64 * KIB, 16),
+        ("ring", "ll128", 50 * KIB, 10),  # 640 threads x 8 B
+        ("ring", "simple", 512 * KIB, 16),  # 512 threads x 64 B
+        ("ring", "simple", 2**30, 24),
+        ("nvls", "simple", 8, 16),
+    ],
+)
+def test_a_message_uses_the_channels_that_it_has_work_for(method, protocol, size, channels):
+    way = nccl.Way("all-reduce", method, protocol, ONE, H100, nccl.constants())
+    assert used_channels(way, size) == channels
+
+
 def test_a_chunk_is_no_more_than_a_buffer_holds_nor_than_there_is():
     google = nccl.transport("tcpxo")
     way = nccl.Way("all-reduce", "tree", "simple", TWO, replace(H100, transport=google), nccl.constants())
@@ -58,10 +75,10 @@ def test_a_chunk_is_no_more_than_a_buffer_holds_nor_than_there_is():
 
 
 def test_nvls_takes_as_many_rounds_as_chunks_and_two_to_fill():
-    """16 MiB in rounds of 128 x 32 KiB: four, and two, at 16 x 18.75 GB/s and 5.2 us each."""
-    round_s = PARTS * 32 * KIB / (16 * 18.75 * GB) + 5.2 * US
+    """16 MiB in rounds of 128 x 32 KiB: four at 16 x 18.75 GB/s, two alone on NVLink, and 5.2 us each."""
+    round_s, first_s = (PARTS * 32 * KIB / rate + 5.2 * US for rate in (16 * 18.75 * GB, H100.nvlink))
     found = cost("nvls", "simple", 16 * MIB)
-    assert found.base_s + 16 * MIB / found.bandwidth == pytest.approx(6 * US + 6 * round_s)
+    assert found.base_s + 16 * MIB / found.bandwidth == pytest.approx(6 * US + 4 * round_s + 2 * first_s)
 
 
 def test_a_tree_fills_hop_by_hop():

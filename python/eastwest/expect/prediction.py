@@ -109,7 +109,7 @@ class Scene:
             bench = replace(bench, network=afflicted(bench.network, fault))
         times_s, step = bench.times_s(float(size))
         time_s = float(np.max(times_s) if fault.is_unlucky else np.median(times_s))
-        return _NCCL_TESTS.seen_s(time_s + fault.wait_s, self.thread_gpus), step
+        return _NCCL_TESTS.seen_s(time_s + fault.wait_s, self.thread_gpus, step.operations[0]), step
 
     def row(self, size: int, element: int) -> Expected:
         """What the table should have for a buffer that is asked for; sizes that leave a rank nothing have size 0."""

@@ -16,6 +16,7 @@ from eastwest.validation import cells, conditions
 from eastwest.validation.points import Point, family, shown_size
 from eastwest.validation.programs import PROGRAMS
 from eastwest.validation.tables import Row, Table
+from eastwest.workload import Operation
 from eastwest.workload.nccl import METHOD_OF
 
 RATES = {"busbw_GBs": 1e9, "algbw_GBs": 1e9}
@@ -50,8 +51,8 @@ def points(table: Table) -> list[Point]:
     return sorted(found, key=lambda each: each.line)
 
 
-def _seen_s(table: Table) -> Callable[[float], float]:
-    """What the program that measured shows of a collective's time."""
+def _seen_s(table: Table) -> Callable[[float, Operation], float]:
+    """What the program that measured shows of a collective's time, by what ran."""
     program, processes = table.stated("program") or "nccl-tests", table.stated("gpus_per_process")
     if program not in PROGRAMS:
         said = f"nothing is known of the program {program!r}"
@@ -59,7 +60,7 @@ def _seen_s(table: Table) -> Callable[[float], float]:
     gpus = 1 if processes is None else processes
     if isinstance(gpus, bool) or not isinstance(gpus, int) or not 1 <= gpus <= 1024:
         raise table.refuse_at(("gpus_per_process",), f"{gpus!r} is no number of GPUs that a process has")
-    return lambda taken_s: PROGRAMS[program].seen_s(taken_s, gpus)
+    return lambda taken_s, ran: PROGRAMS[program].seen_s(taken_s, gpus, ran)
 
 
 def _text(said: object) -> str | None:
@@ -67,7 +68,11 @@ def _text(said: object) -> str | None:
 
 
 def _curve(
-    table: Table, rows: list[Row], changed: conditions.Change, choice: Choice, seen_s: Callable[[float], float]
+    table: Table,
+    rows: list[Row],
+    changed: conditions.Change,
+    choice: Choice,
+    seen_s: Callable[[float, Operation], float],
 ) -> Iterable[Point]:
     """The points of rows that differ in size alone."""
     kind = choice["collective"] or "all-reduce"
@@ -76,6 +81,8 @@ def _curve(
     bench = _bench(table, rows[0], conditions.study(table, changed, rows[0].line), choice, gpus)
     ranks = len(bench.gpus)
     for row, size in zip(rows, sizes, strict=True):
+        times_s, step = bench.times_s(size)
+        (ran,) = step.operations
         told = (kind, shown_size(size), f"{ranks:,} GPUs", row.cells.get("algorithm", ""))
         label = ", ".join(word for word in told if word)
         yield Point(
@@ -83,7 +90,7 @@ def _curve(
             label,
             table.family or family(kind, size),
             _measured_s(table, row, size, kind, ranks),
-            seen_s(float(np.median(bench.times_s(size)[0]))),
+            seen_s(float(np.median(times_s)), ran),
         )
 
 
@@ -93,8 +100,6 @@ def _bench(table: Table, row: Row, study: Study, choice: Choice, gpus: int | Non
     protocol = choice["protocol"] or ("auto" if algorithm in METHOD_OF else None)
     try:
         if kind == SEND_RECV:
-            if choice["algorithm"] or choice["protocol"]:
-                raise table.refuse(row.line, f"{SEND_RECV} has no algorithm or protocol to choose: leave them out")
             bench = set_up(study, conditions.MEASURED, None)
         else:
             bench = set_up(study, conditions.MEASURED, kind, algorithm, protocol)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from eastwest.workload.nccl.channels import Group, Machine
+from eastwest.workload.nccl.chunks import used_channels
 from eastwest.workload.nccl.constants import Constants, Method
 from eastwest.workload.nccl.messages import all_to_all
 from eastwest.workload.nccl.model import WIRE, Way
@@ -81,15 +82,16 @@ def choose(
         asked = " by ".join(word for word in (algorithm, protocol) if word)
         raise NoConstantsError(f"NCCL {constants.version} does not run {kind} by {asked} over {over}")
     best = min(open_ways, key=lambda way: way.time_s(size))
-    used = channels or channels_of(best)
+    used = channels or channels_of(best, size)
     return Choice(algorithm or _ALGORITHM[best.method], best.protocol, used, overheads(best, size, paths, used))
 
 
-def channels_of(way: Way) -> int:
-    """Channels of an operation that runs so; of NVLS, those of each rail."""
+def channels_of(way: Way, size: float) -> int:
+    """Channels of an operation of `size` bytes that runs so; of NVLS, those of each rail."""
+    used = used_channels(way, size)
     if way.method in ("nvls", "nvls-tree"):
-        return max(way.channels // max(int(way.group.per_node), 1), 1)
-    return way.channels
+        return max(used // max(int(way.group.per_node), 1), 1)
+    return used
 
 
 def overheads(way: Way, size: float, paths: Paths, channels: int) -> Overheads:

@@ -20,15 +20,19 @@ _RING_STEPS = STEPS // 2
 """Slots that a chunk of a ring fills (ALLREDUCE_CHUNKSTEPS and its likes)."""
 _KIB = 1024
 FULL_CHANNEL = 512 * 64
-"""Bytes by which NCCL adds channels of rings and trees by Simple: 64 for each of a channel's 512 threads."""
+"""Bytes of a message by Simple at which each of a channel's 512 threads has its 64 bytes of work."""
 _LL_CHUNK, _LL128_CHUNK = 32 * _KIB, 8 * 640 * 120 * 15 / 16
 """Data in a slot of a channel's buffers by LL and LL128."""
 _PARTS: Mapping[Protocol, int] = {"ll": 512 * 8, "ll128": 640 * 8, "simple": FULL_CHANNEL}
+"""Bytes by which NCCL adds channels: so many for each thread; of a ring by LL, of each rank."""
 
 
 def used_channels(way: Way, size: float) -> int:
-    """Of a tree's channels, those that a message of `size` bytes uses."""
-    return max(1, min(way.channels, int(size) // _PARTS[way.protocol]))
+    """Of the channels that run, those that a message of `size` bytes uses: all of NVLS, else as there is work."""
+    if way.method in ("nvls", "nvls-tree"):
+        return way.channels
+    part = _PARTS[way.protocol] * (way.group.ranks if (way.method, way.protocol) == ("ring", "ll") else 1)
+    return max(1, min(way.channels, int(size) // part))
 
 
 def ring_chunk(size: float, ranks: int, channels: int, transport: Transport) -> float:

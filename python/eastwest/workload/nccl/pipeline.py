@@ -99,7 +99,9 @@ def _nvls(way: Way, size: float) -> Cost:
         bandwidth = min(bandwidth, most * (_OVER_TABLE if group.nodes == 2 else 1.0))
     filling_s = _together(way) * channels * chunk / rank_rate(machine)
     inter_s = _between(way, way.latency(size).inter_s + filling_s)
-    return Cost(kernel.base_s + (_STAGES - 1) * loop_s, 0.0, inter_s, bandwidth)
+    # The first chunks have NVLink to themselves.
+    alone_s = kernel.sync_s + parts * chunk / machine.nvlink
+    return Cost(kernel.base_s + (_STAGES - 1) * alone_s, 0.0, inter_s, bandwidth)
 
 
 def _tree(way: Way, size: float) -> Cost:
@@ -107,16 +109,15 @@ def _tree(way: Way, size: float) -> Cost:
     limit = way.limit * way.algorithm_over_bus
     channels = used_channels(way, size)
     filling = channels * tree_chunk(way, size, channels) * WIRE[way.protocol]
-    bandwidth = limit * (_OVER_TABLE if way.group.nodes == 2 else 1.0)
-    if way.protocol != "simple":
-        bandwidth = limit * way.correction(size)
+    if way.protocol == "simple" and way.group.nodes == 2:
+        limit *= _OVER_TABLE
     intra_s = found.intra_s + filling / way.machine.nvlink
     inter_s = _between(way, found.inter_s + _together(way) * filling / node_rate(way))
-    return Cost(found.base_s, intra_s, inter_s, min(bandwidth, _network(way)))
+    return Cost(found.base_s, intra_s, inter_s, min(limit, _network(way)))
 
 
 def _ring(way: Way, size: float) -> Cost:
-    found, channels = _plateaued(way, size), way.channels
+    found, channels = _plateaued(way, size), used_channels(way, size)
     base_s = found.base_s
     if way.protocol == "simple":
         # The latencies have the first round's steps; each later one waits as often again.
