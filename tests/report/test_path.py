@@ -15,6 +15,7 @@ from eastwest.study.stages import Checkpoints, DataPath, GpuHours, Stage
 
 FED = DataPath(
     pace_s=2.0,
+    steps_a_day=38880.0,
     limited_by="storage",
     behind="compute",
     behind_share=0.5,

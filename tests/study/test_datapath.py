@@ -353,3 +353,9 @@ def test_mixes_that_leave_data_out_need_no_storage_for_it():
     mixes = {"busy": {"jobs": [{"workload": "job", "servers": 4}]}}
     (job,) = run(spec.from_mapping({**values({"data": IMAGES}, None), "mixes": mixes}), where="mix=busy").jobs
     assert job.step_s == pytest.approx(1.0)
+
+
+def test_steps_that_count_in_a_day_are_goodput_over_pace():
+    path = found({"data": {"samples": 16000, "bytes": "10 MB"}, "checkpoint": {"bytes": "5 TB"}})
+    assert path.steps_a_day == pytest.approx(86400 * path.checkpoints.goodput / path.pace_s)
+    assert found({"data": IMAGES}).steps_a_day == pytest.approx(86400)

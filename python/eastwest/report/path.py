@@ -46,7 +46,17 @@ class Told:
     cells: tuple[str, ...]
 
 
-HEADS = ("Pace", "Set by", "Then", "Storage is held by", "Goodput", "Checkpoint every", "Failure every", "Lost a month")
+HEADS = (
+    "Pace",
+    "Set by",
+    "Then",
+    "Storage is held by",
+    "Goodput",
+    "Steps a day",
+    "Checkpoint every",
+    "Failure every",
+    "Lost a month",
+)
 EXPLANATION = (
     "Samples are read, prepared, copied to the GPUs and computed on by stages that work at the same time, on different "
     "batches: the slowest sets the pace. Goodput is the part of all time in which the job does steps that count, with "
@@ -184,6 +194,7 @@ def _cells(row: Row, path: DataPath) -> tuple[str, ...]:
         f"{path.behind}, {percent(path.behind_share)} of the pace" if path.behind else "",
         path.where,
         goodput(row),
+        f"{path.steps_a_day:,.0f}",
         every(path),
         _time(saved.mtbf_s) if saved else "",
         f"{amount(lost)} GPU-hours" if saved else "",

@@ -19,7 +19,7 @@ from eastwest.spec import Study
 from eastwest.study import bottleneck
 from eastwest.study.result import Row
 from eastwest.study.runs import Runs
-from eastwest.study.stages import HOURS_A_MONTH, Checkpoints, DataPath, GpuHours, Stage
+from eastwest.study.stages import HOURS_A_MONTH, SECONDS_A_DAY, Checkpoints, DataPath, GpuHours, Stage
 from eastwest.units import format_rate
 from eastwest.workload import Direction, Step, Storage
 from eastwest.workload.goodput import Saving, Share, best_interval_s, shares
@@ -136,6 +136,7 @@ class _Path:
         rest = self.step.ranks * HOURS_A_MONTH
         return DataPath(
             pace,
+            SECONDS_A_DAY * share.useful / pace if pace else 0.0,
             in_order[0][0],
             behind[0],
             behind[1] / pace if pace else 0.0,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 HOURS_A_MONTH = 24.0 * 365.25 / 12.0
+SECONDS_A_DAY = 86400.0
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,12 @@ class DataPath:
 
     `pace_s` is the time from one step to the next. It is set by what `limited_by` names: a stage, of the step its
     larger part, "compute" or "network", or "prefetch" where too few batches are under way; the next slowest is `behind`
-    it, and takes `behind_share` of its time. `where` and `why` say what holds reading from storage back.
+    it, and takes `behind_share` of its time. `steps_a_day` are those that count, failures included. `where` and `why`
+    say what holds reading from storage back.
     """
 
     pace_s: float
+    steps_a_day: float
     limited_by: str
     behind: str
     behind_share: float
