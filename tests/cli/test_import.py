@@ -63,7 +63,7 @@ def test_a_gpu_of_the_catalogue_gives_times_to_computes_without(eastwest, tmp_pa
     ("arguments", "why"),
     [
         (["nowhere.et"], "nowhere.et: there is no such file"),
-        (["."], ".: this is a folder: name the files in it"),
+        (["hollow"], "hollow: this is a folder without Chakra traces (.et): name the files"),
         (["small.yaml"], "small.yaml: this is of no format that can be imported; there are: "),
         (["empty"], "empty: the file is empty"),
         (["all_reduce.0.et"], "give those of all ranks, or the number with --ranks"),
@@ -76,6 +76,7 @@ def test_a_gpu_of_the_catalogue_gives_times_to_computes_without(eastwest, tmp_pa
 )
 def test_what_cannot_be_imported_is_refused(eastwest, traces, tmp_path, arguments, why):
     (tmp_path / "empty").touch()
+    (tmp_path / "hollow").mkdir()
     (tmp_path / "broken.0.et").write_bytes(framed(node(7, COLLECTIVE, "sum", comm_type=0)))
     out = () if "--out" in arguments else ("--out", "x.step.jsonl")
     said = eastwest("import", *arguments, *out)

@@ -54,6 +54,7 @@ def test_a_table_holds_what_its_header_states_and_its_rows_with_their_lines(tabl
         ("# title: two nodes", "# subject: colective", r"mine.csv:1:\d+: 'colective' is no subject.*'collective'"),
         ("# title: two nodes", "# role: fitted", r"mine.csv:1:\d+: 'fitted' is no role of a table"),
         ("# title: two nodes", "# gpus_per_process: all", r"mine.csv:1:\d+: 'all' is no number of GPUs"),
+        ("all-reduce\n", "send-recv\n# algorithm: tree\n", r"mine.csv:7:1: send-recv has no algorithm"),
         ("# title: two nodes", "# title: [a, b]", r"mine.csv:1:\d+: title is a text, not a list"),
         ("# title: two nodes", "# program: perftest", r"mine.csv:1:\d+: nothing is known of the program 'perftest'"),
         ("# title: two nodes", "# title: {", r"mine.csv:\d+:\d+: is not YAML"),

@@ -100,6 +100,8 @@ def _bench(table: Table, row: Row, study: Study, choice: Choice, gpus: int | Non
     protocol = choice["protocol"] or ("auto" if algorithm in METHOD_OF else None)
     try:
         if kind == SEND_RECV:
+            if choice["algorithm"] or choice["protocol"]:
+                raise table.refuse(row.line, f"{SEND_RECV} has no algorithm or protocol to choose: leave them out")
             bench = set_up(study, conditions.MEASURED, None)
         else:
             bench = set_up(study, conditions.MEASURED, kind, algorithm, protocol)

@@ -205,6 +205,8 @@ def _each(tables: Sequence[TableVerdict]) -> Iterator[str]:
             f"* Median {percent(median_error(each.points))} over {len(each.points)} rows; worst: {furthest.label}, "
             f"measured {times[0]}, predicted {times[1]}."
         )
+        if table.why:
+            yield f"* Why it is off: {table.why}."
         yield f"* Source: {table.source}.\n" if table.source else ""
 
 

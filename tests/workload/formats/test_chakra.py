@@ -35,6 +35,17 @@ def test_astra_sim_s_example_is_one_all_reduce(request):
     assert found.unused == {}
 
 
+@pytest.mark.parametrize("name", ["", "all_reduce"])
+def test_a_folder_or_a_prefix_stands_for_the_traces_there(request, name):
+    assert imported(request.config.rootpath / DATA / name).step.ranks == 4
+
+
+def test_a_newer_schema_is_told(tmp_path):
+    (tmp_path / "t.0.et").write_bytes(schema.framed(schema.GlobalMetadata(version="2.0.0")))
+    (fact, *_) = imported(tmp_path / "t.0.et", ranks=1).facts
+    assert fact.startswith("schema 2.0.0, newer than what is known here")
+
+
 def test_a_schema_reads_its_own_messages():
     written = node(3, COMPUTE, "x", (1, 2), 7, comm_size=5, pg_name="tp", is_cpu_op=True)
     read = schema.Node.FromString(written.SerializeToString())

@@ -41,7 +41,7 @@ LARGEST_GROUPS = 8 << 20
 MICROSECONDS = 1e6
 LONGEST_S = 1e6
 """Of a compute whose time is exact."""
-_RANK = re.compile(r"\.([0-9]{1,7})\.et$")
+_RANK = re.compile(r"(?:\.|rank[-_]?)([0-9]{1,7})\.et$")
 _USED = {"is_cpu_op", "stream", "tid", "num_ops", "tensor_size", "pg_name"}
 _USED |= {"comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", schema.EXACT_SECONDS}
 _NEEDLESS = {"rf_id", "fw_parent", "fw_tid", "seq_id", "scope", "op_schema", "kernel_backend", "kernel_file"}
@@ -85,7 +85,7 @@ def is_chakra(start: bytes, path: Path) -> bool:
 
 
 def rank_in_name(path: Path) -> int | None:
-    """The rank that a file's name tells, as in trace.3.et."""
+    """The rank that a file's name tells, as in trace.3.et or trace_rank3.et."""
     match = _RANK.search(path.name)
     return int(match.group(1)) if match else None
 

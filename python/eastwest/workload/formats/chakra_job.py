@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from eastwest.workload.step_file import MOST_RANKS
 from eastwest.workload.trace import RankTrace, TraceSource, joined, replicated, spread
 
 LARGEST_GROUPS = 64 << 20
+NEWEST_SCHEMA = 1
 Groups = dict[str, tuple[int, ...]]
 
 
@@ -43,7 +45,7 @@ def read_chakra_job(asked: Asked) -> Imported:
     size = _size(first, files, groups, asked)
     sources: list[TraceSource] = [partial(_source, files[rank], rank, size, groups, asked) for rank in sorted(files)]
     target = asked.ranks or size
-    facts = [f"schema {first.version}" if first.version else "no schema is stated"]
+    facts = [_schema(first.version)]
     if target != len(files):
         facts.append(f"the trace of {len(files)} of {size} ranks stands for {target}")
     if len(files) == 1:
@@ -57,6 +59,14 @@ def read_chakra_job(asked: Asked) -> Imported:
     if found.last_kernels > found.step.ranks:  # a rank has a last one
         facts.append(f"{found.last_kernels:,} computes of all ranks that nothing waits for: the step ends behind them")
     return Imported("Chakra execution traces", found.step, tuple(facts), found.unused)
+
+
+def _schema(version: str) -> str:
+    """What the file states of its schema, and whether it is newer than what is known here."""
+    major = re.match(r"([0-9]{1,4})\.", version)
+    if major is not None and int(major.group(1)) > NEWEST_SCHEMA:
+        return f"schema {version}, newer than what is known here (1.x): fields may have other meanings"
+    return f"schema {version}" if version else "no schema is stated"
 
 
 def _source(path: Path, rank: int, size: int, groups: Mapping[str, Sequence[int]], asked: Asked) -> RankTrace:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from glob import escape
 from pathlib import Path
 
 from eastwest.errors import InputError
@@ -43,13 +44,12 @@ def formats() -> tuple[Format, ...]:
 def import_job(asked: Asked) -> Imported:
     """The step of a job's files.
 
+    A folder, or a name to which `.0.et` is missing, stands for the Chakra traces there.
+
     Raises:
         InputError: a file is missing or of no format that is known, or its reader refuses it.
     """
-    for path in asked.paths:
-        if not path.is_file():
-            what = "this is a folder: name the files in it" if path.is_dir() else "there is no such file"
-            raise InputError(f"{path}: {what}")
+    asked = replace(asked, paths=tuple(each for path in asked.paths for each in _files(path)))
     known = formats()
     for path in asked.paths:
         with path.open("rb") as stream:
@@ -63,3 +63,16 @@ def import_job(asked: Asked) -> Imported:
             return found.read(asked)
     names = "; ".join(each.name for each in known)
     raise InputError(f"{asked.paths[0]}: this is of no format that can be imported; there are: {names}")
+
+
+def _files(path: Path) -> list[Path]:
+    """The file, or the Chakra traces that a folder or a prefix stands for."""
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        if not (found := sorted(path.glob("*.et"))):
+            raise InputError(f"{path}: this is a folder without Chakra traces (.et): name the files")
+        return found
+    if path.parent.is_dir() and (found := sorted(path.parent.glob(f"{escape(path.name)}.*.et"))):
+        return found
+    raise InputError(f"{path}: there is no such file")

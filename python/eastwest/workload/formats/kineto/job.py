@@ -9,7 +9,7 @@ from eastwest.errors import InputError
 from eastwest.units import format_time
 from eastwest.workload.formats.asked import Asked, Imported
 from eastwest.workload.formats.kineto.read import Profile, read_profile
-from eastwest.workload.trace import RankTrace, TraceSource, joined, replicated
+from eastwest.workload.trace import RankTrace, TraceSource, joined, replicated, spread
 
 
 def read_profiles(asked: Asked) -> Imported:
@@ -27,9 +27,11 @@ def read_profiles(asked: Asked) -> Imported:
     sources: list[TraceSource] = [_source(each.trace) for each in profiles]
     facts = list(_facts(first))
     if len(profiles) < ranks:
-        sources = replicated(sources, world, ranks)
         facts.append(f"the profile of {len(profiles)} of {world} ranks stands for {ranks}")
-    found = joined(sources)
+    if len(profiles) == 1:
+        found = spread(sources[0], world, ranks)
+    else:
+        found = joined(sources if len(profiles) == ranks else replicated(sources, world, ranks))
     if found.uneven:
         facts.append(f"{found.uneven} all-to-alls are uneven: all ranks are taken to send as much as the largest")
     if found.is_buffered:
