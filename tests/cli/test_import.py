@@ -66,6 +66,7 @@ def test_a_gpu_of_the_catalogue_gives_times_to_computes_without(eastwest, tmp_pa
         (["hollow"], "hollow: this is a folder without Chakra traces (.et): name the files"),
         (["small.yaml"], "small.yaml: this is of no format that can be imported; there are: "),
         (["empty"], "empty: the file is empty"),
+        (["flows.cm"], "flows.cm: this is a connection matrix of htsim: `eastwest simulate --flows` runs it"),
         (["all_reduce.0.et"], "give those of all ranks, or the number with --ranks"),
         (["all_reduce.0.et", "--ranks", "4", "--gpu", "h100-sxn"], "did you mean 'h100-sxm'?"),
         (["all_reduce.0.et", "--ranks", "9999999"], "--ranks 9999999: 1,048,576 at most"),
@@ -77,6 +78,7 @@ def test_a_gpu_of_the_catalogue_gives_times_to_computes_without(eastwest, tmp_pa
 def test_what_cannot_be_imported_is_refused(eastwest, traces, tmp_path, arguments, why):
     (tmp_path / "empty").touch()
     (tmp_path / "hollow").mkdir()
+    (tmp_path / "flows.cm").write_text("Nodes 8\nConnections 0\n")
     (tmp_path / "broken.0.et").write_bytes(framed(node(7, COLLECTIVE, "sum", comm_type=0)))
     out = () if "--out" in arguments else ("--out", "x.step.jsonl")
     said = eastwest("import", *arguments, *out)

@@ -4,6 +4,7 @@ import pytest
 
 import eastwest as ew
 from eastwest import spec
+from eastwest.study.importing import import_files, write_imported
 from eastwest.workload import Collective, Compute, SendRecv, Step, all_ranks, shift, strided, write_step
 
 STUDY = """\
@@ -125,3 +126,20 @@ def test_an_algorithm_for_none_of_the_file_s_collectives_is_refused(tmp_path):
     path.write_text(path.read_text().replace("1.1 }", "1.1, algorithm: sharp }"))
     with pytest.raises(spec.StudyError, match="sharp carries out none of the file's all-gather"):
         spec.load(path)
+
+
+def test_a_ring_of_msccl_takes_as_long_as_the_ring_algorithm(request, tmp_path):
+    ring = request.config.rootpath / "tests/data/imports/msccl_ring_8.xml"
+    write_imported(import_files([ring], size="64 MB"), [ring], tmp_path / "ring.step.jsonl")
+    (tmp_path / "s.yaml").write_text(
+        STUDY[: STUDY.index("workloads:")].replace("SERVERS", "1")
+        + """\
+workloads:
+  mine: { kind: imported, file: ring.step.jsonl }
+  listed:
+    kind: operations
+    operations: [{ name: a, collective: all-reduce, algorithm: ring, channels: 1, bytes: 64 MB }]
+"""
+    )
+    found = times(ew.run(tmp_path / "s.yaml"))
+    assert found["mine"] == pytest.approx(found["listed"], rel=1e-6)

@@ -83,7 +83,9 @@ def imported_table(found: Imported) -> Group:
         among = f"{', '.join(map(str, sorted(kind.groups)))} ranks" if kind.groups else ""
         table.add_row(kind.name, f"{kind.count:,.4g}", size, format_time(kind.seconds) if kind.seconds else "", among)
     count = len(step.operations)
-    head = f"{found.format}: {step.ranks:,} ranks, {count:,} operation{'' if count == 1 else 's'}"
+    counts = ((step.ranks, "rank"), (count, "operation"))
+    ranks, operations = (f"{number:,} {what}{'' if number == 1 else 's'}" for number, what in counts)
+    head = f"{found.format}: {ranks}, {operations}"
     return Group(Text(head, style="bold"), *([table] if count else []), *_remarks(found))
 
 

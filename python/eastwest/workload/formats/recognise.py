@@ -61,6 +61,8 @@ def import_job(asked: Asked) -> Imported:
         found = next((each for each in known if each.begins(start, path)), None)
         if found is not None:
             return found.read(asked)
+    if start.lower().startswith(b"nodes"):
+        raise InputError(f"{asked.paths[0]}: this is a connection matrix of htsim: `eastwest simulate --flows` runs it")
     names = "; ".join(each.name for each in known)
     raise InputError(f"{asked.paths[0]}: this is of no format that can be imported; there are: {names}")
 
