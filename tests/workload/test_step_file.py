@@ -172,6 +172,19 @@ def test_what_the_format_cannot_say_is_not_written(tmp_path, operation):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_short_lines_that_ask_for_much_many_times_are_refused(tmp_path):
+    head = {**HEAD, "ranks": 1 << 20}
+    groups = [{"group": f"g{each}", "of": {"size": 1 << 19}} for each in range(100)]
+    with pytest.raises(InputError, match="a:97: the sets of ranks have more than 100,000,000 members"):
+        read_step(write(tmp_path / "a", head, *groups))
+
+
+def test_equal_spans_are_one_set_in_memory(tmp_path):
+    lines = [{"name": name, "compute": 1, "ranks": "0-3"} for name in "ab"]
+    one, other = read_step(write(tmp_path / "a", {**HEAD, "operations": 2}, *lines)).step.operations
+    assert one.ranks is other.ranks
+
+
 @given(st.text(max_size=40), st.integers(0, 400))
 def test_whatever_stands_in_a_file_it_is_read_or_refused_by_its_name(tmp_path_factory, noise, place):
     path = tmp_path_factory.mktemp("fuzz") / "a"

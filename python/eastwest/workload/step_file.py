@@ -37,6 +37,8 @@ VERSION = 1
 LARGEST_BYTES = 1 << 30
 MOST_OPERATIONS = 5_000_000
 MOST_RANKS = 1 << 20
+MOST_MEMBERS = 100_000_000
+"""Ranks in all sets of ranks, and waits of all operations: what a short line can ask for many times over."""
 LARGEST_OPERATION_BYTES = 1e15
 """As much as the engine takes."""
 LONGEST_S = 1e6
@@ -72,14 +74,27 @@ class _Reader:
     line: int = 0
     ranks: int = 0
     entries: int = 0
+    members: int = 0
+    waits: int = 0
 
     def __post_init__(self) -> None:
         self.groups: dict[str, Groups] = {}
         self.operations: list[Operation] = []
         self.stands_for: dict[str, tuple[str, ...]] = {}
+        self.spans: dict[str, Ranks] = {}
 
     def refuse(self, why: str) -> InputError:
         return InputError(f"{self.file}:{self.line}: {why}")
+
+    def count_members(self, more: int) -> None:
+        self.members += more
+        if self.members > MOST_MEMBERS:
+            raise self.refuse(f"the sets of ranks have more than {MOST_MEMBERS:,} members")
+
+    def count_waits(self, more: int) -> None:
+        self.waits += more
+        if self.waits > MOST_MEMBERS:
+            raise self.refuse(f"operations wait for others more than {MOST_MEMBERS:,} times")
 
 
 def read_step(path: Path, called: str = "") -> StepFile:
@@ -189,6 +204,8 @@ def _number(reader: _Reader, value: Any, key: str, most: float) -> float:
 def _members(reader: _Reader, written: Any) -> Ranks:
     """Ranks: a list of numbers, or spans as in "0-7,16,32-56:8"."""
     found: list[int] = []
+    if isinstance(written, str) and written in reader.spans:
+        return reader.spans[written]
     if isinstance(written, list):
         found = [each for each in written if isinstance(each, int) and not isinstance(each, bool)]
         if len(found) < len(written):
@@ -210,7 +227,11 @@ def _members(reader: _Reader, written: Any) -> Ranks:
         raise reader.refuse(f"ranks are a list of numbers, or spans such as '0-7,16', not {written!r}")
     if len(set(found)) < len(found) or min(found) < 0 or max(found) >= reader.ranks:
         raise reader.refuse(f"ranks are different numbers from 0 to {reader.ranks - 1}")
-    return np.array(found, dtype=np.uint32)
+    reader.count_members(len(found))
+    members = np.array(found, dtype=np.uint32)
+    if isinstance(written, str):
+        reader.spans[written] = members
+    return members
 
 
 def _group(reader: _Reader, entry: dict[str, Any]) -> None:
@@ -222,6 +243,7 @@ def _group(reader: _Reader, entry: dict[str, Any]) -> None:
         size, stride = _whole(reader, of, "size", 2, MOST_RANKS), 1
         if "stride" in of:
             stride = _whole(reader, of, "stride", 1, MOST_RANKS)
+        reader.count_members(reader.ranks)
         try:
             reader.groups[name] = strided(reader.ranks, size, stride)
         except ValueError as error:
@@ -247,6 +269,7 @@ def _after(reader: _Reader, entry: dict[str, Any]) -> tuple[str, ...]:
         if not isinstance(name, str) or name not in reader.stands_for:
             raise reader.refuse(f"it waits for {name!r}, which does not come before it")
         found += reader.stands_for[name]
+    reader.count_waits(len(found))
     return tuple(found)
 
 
