@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.workload.trace.conftest import Rank, join, sources
 
 from eastwest.errors import InputError
@@ -203,3 +205,46 @@ def test_groups_of_a_communicator_are_shared_in_memory():
     step = join(*(Rank().collective("a", (0, 1)).compute("c", 1.0).collective("b", (0, 1)) for _ in range(2)))
     assert step.operations[0].groups is step.operations[2].groups
     assert np.array_equal(step.operations[0].groups[0], [0, 1])
+
+
+RANKS = 4
+EVENTS = st.one_of(
+    st.tuples(st.just("compute"), st.integers(0, RANKS - 1), st.integers(1, 9)),
+    st.tuples(st.just("sum"), st.sets(st.integers(0, RANKS - 1), min_size=2), st.integers(1, 9)),
+    st.tuples(st.just("message"), st.permutations(range(RANKS)), st.integers(1, 9)),
+)
+
+
+@given(st.lists(st.tuples(EVENTS, st.sets(st.integers(1, 3))), max_size=25))
+def test_ranks_that_did_all_this_one_after_another_can_do_so_again(events):
+    """Whatever happened, in an order in which it could, is joined without a circle; no work and no byte is lost."""
+    ranks = [Rank() for _ in range(RANKS)]
+    computed, summed, sent = np.zeros(RANKS), np.zeros(RANKS), np.zeros(RANKS)
+    for number, ((kind, who, amount), back) in enumerate(events):
+        members = sorted(who) if kind == "sum" else [who] if kind == "compute" else list(who[:2])
+        for rank in members:
+            earlier = ranks[rank].nodes
+            after = [earlier[-each].name for each in back if each <= len(earlier)]
+            if kind == "compute":
+                ranks[rank].compute(f"c{number}", float(amount), after)
+                computed[rank] += amount
+            elif kind == "sum":
+                ranks[rank].collective(f"s{number}", members, after, bytes=float(amount))
+                summed[rank] += amount
+            elif rank == members[0]:
+                ranks[rank].send(f"m{number}", members[1], after, size=float(amount))
+                sent[rank] += amount
+            else:
+                ranks[rank].receive(f"m{number}", members[0], after, size=float(amount))
+    step = join(*ranks)
+    in_order(step.operations)
+    for operation in step.operations:
+        if isinstance(operation, Compute):
+            computed[slice(None) if operation.ranks is None else operation.ranks] -= operation.seconds
+        elif isinstance(operation, Collective):
+            summed[np.concatenate(operation.groups)] -= operation.bytes
+        else:
+            np.subtract.at(sent, operation.pairs[:, 0], operation.bytes)
+    assert not computed.any()
+    assert not summed.any()
+    assert not sent.any()
