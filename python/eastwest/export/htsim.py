@@ -76,7 +76,7 @@ def step_flows(
         try:
             found = edges(operation, where)
         except ValueError as error:
-            raise InputError(f"{error}, for export to htsim") from None
+            raise InputError(f"{error}, or take --to chakra, which leaves that to the simulator") from None
         starts = _starts(operation, start_ps[number][record.class_of])[found.part]
         leaves = where.domain[found.sender] != where.domain[found.receiver]
         total, inside = total + len(leaves), inside + int((~leaves).sum())

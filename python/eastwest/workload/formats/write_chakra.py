@@ -27,8 +27,7 @@ MOST_NODES = 20_000_000
 class _Rank:
     """One rank's trace under way: numbers of nodes by which later ones name those that end an operation or a queue."""
 
-    number: int
-    parts: list[bytes] = field(default_factory=list)
+    parts: list[bytes]
     nodes: int = 0
     ends: dict[str, tuple[int, ...]] = field(default_factory=dict)
     queues: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -37,19 +36,14 @@ class _Rank:
         """The nodes that an operation waits for here; alone in its group, it is these that end it."""
         return tuple(dict.fromkeys(each for name in operation.after for each in self.ends.get(name, ())))
 
-    def add(self, operation: Operation, kind: int, before: tuple[int, ...]) -> Any:
-        """A node behind what its operation waits for and what comes `before` it, yet without entries and not kept."""
+    def add(self, operation: Operation, body: bytes, before: tuple[int, ...]) -> int:
+        """Adds a node behind what its operation waits for and what comes `before` it; returns its number."""
         self.nodes += 1
         waits = self.awaited(operation)
-        node = schema.Node(id=self.nodes, name=operation.name, type=kind, data_deps=waits)
-        node.ctrl_deps.extend(each for each in before if each not in waits)
-        node.attr.add(name="is_cpu_op", bool_val=False)
-        return node
-
-    def keep(self, node: Any) -> int:
-        """Keeps a node; returns its number."""
-        self.parts.append(schema.framed(node))
-        return int(node.id)
+        order = [each for each in before if each not in waits]
+        head: bytes = schema.Node(id=self.nodes, data_deps=waits, ctrl_deps=order).SerializeToString()
+        self.parts += (schema.varint(len(head) + len(body)), head, body)
+        return self.nodes
 
 
 def chakra_traces(step: Step) -> tuple[Iterator[bytes], str, tuple[str, ...]]:
@@ -61,9 +55,12 @@ def chakra_traces(step: Step) -> tuple[Iterator[bytes], str, tuple[str, ...]]:
     _check(step)
     groups = _Groups(step)
     takes_part = _takes_part(step, groups)
-    if sum(map(len, takes_part)) > MOST_NODES:
+    repeats = (getattr(operation, "repeats", 1) for parts in takes_part for operation, _ in parts)
+    if sum(repeats) > MOST_NODES:
         raise ValueError(f"the traces would have more than {MOST_NODES:,} nodes: export a smaller job")
-    return (_trace(step, rank, takes_part[rank]) for rank in range(step.ranks)), groups.as_json(), _told(step)
+    bodies = _Bodies({operation.name: tag for tag, operation in enumerate(step.operations)})
+    traces = (_trace(rank, parts, bodies) for rank, parts in enumerate(takes_part))
+    return traces, groups.as_json(), _told(step)
 
 
 def _check(step: Step) -> None:
@@ -139,53 +136,89 @@ def _takes_part(step: Step, groups: _Groups) -> list[list[Part]]:
     return found
 
 
-def _trace(step: Step, rank: int, parts: list[Part]) -> bytes:
-    trace = _Rank(rank, [schema.framed(schema.GlobalMetadata(version=VERSION))])
-    tags = {operation.name: tag for tag, operation in enumerate(step.operations)}
+class _Bodies:
+    """What nodes say but for their number and waits, written once for all ranks that do the same.
+
+    Protobuf takes a message's entries in any order, so that a node is these bytes behind its number and waits.
+    """
+
+    def __init__(self, tags: dict[str, int]) -> None:
+        self._tags = tags
+        self._known: dict[tuple[str, int, int], bytes] = {}
+
+    def compute(self, operation: Compute) -> bytes:
+        """Of a compute."""
+        key = (operation.name, 0, 0)
+        if key not in self._known:
+            entries = {schema.EXACT_SECONDS: ("double_val", operation.seconds)}
+            micros = round(operation.seconds * 1e6)
+            self._known[key] = _body(operation, schema.COMPUTE, entries, duration_micros=micros)
+        return self._known[key]
+
+    def collective(self, operation: Collective, communicator: int, ranks: int) -> bytes:
+        """Of a rank's part in a collective."""
+        key = (operation.name, communicator, ranks)
+        if key not in self._known:
+            entries = {
+                "comm_type": ("int64_val", schema.COLLECTIVES.index(operation.kind)),
+                "comm_size": ("int64_val", round(_own_bytes(operation, ranks))),
+                "pg_name": ("string_val", str(communicator)),
+            }
+            self._known[key] = _body(operation, schema.COLLECTIVE, entries)
+        return self._known[key]
+
+    def message(self, operation: SendRecv, rank: int, is_send: bool, peer: int) -> bytes:
+        """Of one end of a message."""
+        ends = (rank, peer) if is_send else (peer, rank)
+        entries = {
+            "comm_size": ("int64_val", round(operation.bytes)),
+            "comm_src": ("int32_val", ends[0]),
+            "comm_dst": ("int32_val", ends[1]),
+            "comm_tag": ("int32_val", self._tags[operation.name]),
+        }
+        return _body(operation, schema.SEND if is_send else schema.RECEIVE, entries)
+
+
+def _body(operation: Operation, kind: int, entries: dict[str, tuple[str, Any]], **more: int) -> bytes:
+    node = schema.Node(name=operation.name, type=kind, **more)
+    node.attr.add(name="is_cpu_op", bool_val=False)
+    for name, (of_type, value) in entries.items():
+        node.attr.add(name=name, **{of_type: value})
+    body: bytes = node.SerializeToString()
+    return body
+
+
+def _trace(rank: int, parts: list[Part], bodies: _Bodies) -> bytes:
+    trace = _Rank([schema.framed(schema.GlobalMetadata(version=VERSION))])
     for operation, part in parts:
         ends: tuple[int, ...]
         if isinstance(operation, Compute):
-            node = trace.add(operation, schema.COMPUTE, trace.queues.get("", ()))
-            node.duration_micros = round(operation.seconds * 1e6)
-            node.attr.add(name=schema.EXACT_SECONDS, double_val=operation.seconds)
-            ends = (trace.keep(node),)
+            ends = (trace.add(operation, bodies.compute(operation), trace.queues.get("", ())),)
             trace.queues[""] = ends
         elif isinstance(operation, Collective):
-            ends = _collective(trace, operation, *part) if part else trace.awaited(operation)
+            ends = _collective(trace, operation, part, bodies)
             trace.queues[operation.queue] = ends
         else:
             assert isinstance(operation, SendRecv)
-            ends = tuple(_message(trace, operation, each, tags[operation.name]) for each in part)
+            before = trace.queues.get(operation.queue, ())
+            each_body = [bodies.message(operation, rank, is_send, peer) for is_send, peer in part]
+            ends = tuple(trace.add(operation, body, before) for body in each_body)
             trace.queues[operation.queue] = ends
         trace.ends[operation.name] = ends
     return b"".join(trace.parts)
 
 
-def _collective(trace: _Rank, operation: Collective, communicator: int, ranks: int) -> tuple[int, ...]:
-    """As many nodes as it has repeats, each behind the one before."""
-    after: tuple[int, ...] = ()
+def _collective(trace: _Rank, operation: Collective, part: tuple[int, int] | None, bodies: _Bodies) -> tuple[int, ...]:
+    """As many nodes as it has repeats, each behind the one before; of a rank alone in its group, none."""
+    if part is None:
+        return trace.awaited(operation)
+    body, before = bodies.collective(operation, *part), trace.queues.get(operation.queue, ())
     for _ in range(operation.repeats):
-        before = after or trace.queues.get(operation.queue, ())
-        node = trace.add(operation, schema.COLLECTIVE, before)
-        node.attr.add(name="comm_type", int64_val=schema.COLLECTIVES.index(operation.kind))
-        node.attr.add(name="comm_size", int64_val=round(_own_bytes(operation, ranks)))
-        node.attr.add(name="pg_name", string_val=str(communicator))
-        after = (trace.keep(node),)
-    return after
+        before = (trace.add(operation, body, before),)
+    return before
 
 
 def _own_bytes(operation: Collective, ranks: int) -> float:
     """What a rank puts into one of the collectives: of an all-gather its part, otherwise its whole buffer."""
     size = operation.bytes / operation.repeats
     return size / ranks if operation.kind == "all-gather" else size
-
-
-def _message(trace: _Rank, operation: SendRecv, part: tuple[bool, int], tag: int) -> int:
-    is_send, peer = part
-    kind = schema.SEND if is_send else schema.RECEIVE
-    node = trace.add(operation, kind, trace.queues.get(operation.queue, ()))
-    node.attr.add(name="comm_size", int64_val=round(operation.bytes))
-    node.attr.add(name="comm_src", int32_val=trace.number if is_send else peer)
-    node.attr.add(name="comm_dst", int32_val=peer if is_send else trace.number)
-    node.attr.add(name="comm_tag", int32_val=tag)
-    return trace.keep(node)
