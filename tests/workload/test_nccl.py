@@ -156,7 +156,7 @@ def test_costs_are_constants_less_the_paths_that_they_contain():
     paths = nccl.Paths(nvlink_s=3 * US, network_s=2 * US)
     found = nccl.overheads(way("tree", "ll", TWO), 8, paths, channels=16)
     expected = (6.8 * US, (0.6 - 3) * US, (5 - 2) * US)
-    assert (found.base_s, found.intra_s, found.inter_s) == pytest.approx(expected, rel=1e-4)
+    assert (found.base_s, found.intra_s, found.inter_s) == pytest.approx(expected, rel=1e-3)
     assert (found.wire, found.channel_rate) == pytest.approx((2.0, 39 * GB / 2 / 16))
 
 

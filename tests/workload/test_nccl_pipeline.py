@@ -101,6 +101,26 @@ def test_each_step_of_a_ring_waits_once_more_in_each_round_after_the_first():
     assert third - first == pytest.approx(2 * 14 * 3.4 * US)
 
 
+def test_a_channel_passes_4_kib_on_by_ll_in_a_third_of_a_microsecond():
+    """Its 512 threads' 8 B at 13 GB/s; above that there are more channels."""
+    small, full = cost("tree", "ll", 8, TWO), cost("tree", "ll", 4 * KIB, TWO)
+    assert full.intra_s - small.intra_s == pytest.approx(4 * KIB / (13 * GB), rel=1e-2)
+    assert full.inter_s - small.inter_s == pytest.approx(4 * KIB / (13 * GB), rel=1e-2)
+    assert cost("tree", "ll", 16 * KIB, TWO).intra_s == pytest.approx(full.intra_s)
+
+
+def test_a_ring_has_what_its_channels_pass_on_by_ll_up_to_nccl_s_most():
+    """512 KiB are 16 channels of 13 GB/s, more than the 141 GB/s of NCCL's table for Hopper; 64 KiB are two."""
+    two, sixteen = (cost("ring", "ll", size).bandwidth * 14 / 8 for size in (64 * KIB, 512 * KIB))
+    assert (two, sixteen) == pytest.approx((26 * GB, 141 * GB))
+
+
+def test_a_ring_on_ampere_has_less_by_ll128_than_nccl_s_table():
+    """12 channels of 11 GB/s are found, where the table has 20."""
+    assert cost("ring", "ll128", 8 * MIB, machine=A100).bandwidth * 14 / 8 == pytest.approx(12 * 11 * GB)
+    assert cost("ring", "ll128", 8 * MIB).bandwidth * 14 / 8 == pytest.approx(12 * 36.7 * GB)
+
+
 @pytest.mark.parametrize(
     ("name", "protocol", "more_us"), [("efa-v1", "simple", 34), ("efa-v2", "ll", 20), ("tcpxo", "simple", 14)]
 )

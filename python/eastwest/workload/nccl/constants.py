@@ -64,8 +64,9 @@ class Shared:
     """What all versions share.
 
     NCCL's: corrections of trees by protocol, overheads of posting by CPU, speeds that are tried, channels of NVLS. And
-    what was fitted: how NVLS runs, how much longer hops take where channels are full, and the part of NVLink that
-    messages reach, to all others and to one.
+    what was fitted: how NVLS runs, what a channel passes on by LL, and by LL128 where that is less than the table has,
+    how much longer hops take where channels are full, and the part of NVLink that messages reach, to all others and to
+    one.
     """
 
     tree_correction: _Triples
@@ -73,6 +74,8 @@ class Shared:
     speeds: Mapping[str, Mapping[str, tuple[float, ...]]]
     nvls_channels: Mapping[str, tuple[int, int]]
     nvls: NvlsKernel
+    ll_channel: float
+    ring_ll128: Mapping[str, float]
     tree_plateau: float
     ring_plateau: Mapping[str, float]
     all_to_all: float
@@ -116,6 +119,8 @@ def shared() -> Shared:
         net_overhead_s={cpu: value * _US for cpu, value in written["net_overhead"].items()},
         speeds={name: _scaled(each, _GB) for name, each in written["speeds"].items()},
         nvls_channels={name: (one, several) for name, (one, several) in written["nvls_channels"].items()},
+        ll_channel=kernels["ll_channel"] * _GB,
+        ring_ll128={name: value * _GB for name, value in kernels["ring_ll128"].items()},
         tree_plateau=kernels["plateau"]["tree"],
         ring_plateau=kernels["plateau"]["ring"],
         all_to_all=kernels["all_to_all"],

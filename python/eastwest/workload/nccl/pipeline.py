@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from eastwest.workload.nccl.channels import Machine
+from eastwest.workload.nccl.channels import Machine, search
 from eastwest.workload.nccl.chunks import FULL_CHANNEL, nvls_chunk, ring_chunk, tree_chunk, used_channels
 from eastwest.workload.nccl.constants import constants, shared
 from eastwest.workload.nccl.model import WIRE, Latency, Way
@@ -111,8 +111,9 @@ def _tree(way: Way, size: float) -> Cost:
     filling = channels * tree_chunk(way, size, channels) * WIRE[way.protocol]
     if way.protocol == "simple" and way.group.nodes == 2:
         limit *= _OVER_TABLE
-    intra_s = found.intra_s + filling / way.machine.nvlink
-    inter_s = _between(way, found.inter_s + _together(way) * filling / node_rate(way))
+    least_s = filling / channels / WIRE[way.protocol] / shared().ll_channel if way.protocol == "ll" else 0.0
+    intra_s = found.intra_s + max(filling / way.machine.nvlink, least_s)
+    inter_s = _between(way, found.inter_s + max(_together(way) * filling / node_rate(way), least_s))
     return Cost(found.base_s, intra_s, inter_s, min(limit, _network(way)))
 
 
@@ -124,8 +125,17 @@ def _ring(way: Way, size: float) -> Cost:
         chunk = ring_chunk(size, way.group.ranks, channels, way.machine.transport)
         rounds = size / (way.group.ranks * channels * chunk)
         base_s += (rounds - 1) * (found.intra_hops + found.inter_hops) * way.latency(0).intra_s
-    bandwidth = min(way.limit * way.algorithm_over_bus, _network(way))
+    bandwidth = min(min(way.limit, _kernels(way, channels)) * way.algorithm_over_bus, _network(way))
     return Cost(base_s, found.intra_s, _between(way, found.inter_s), bandwidth)
+
+
+def _kernels(way: Way, channels: int) -> float:
+    """Bus bandwidth that the channels of a ring do not exceed, byte/s, where that is less than NCCL's tables have."""
+    known = shared()
+    if way.protocol == "ll":
+        return channels * known.ll_channel
+    slow = known.ring_ll128.get(way.machine.architecture) if way.protocol == "ll128" else None
+    return math.inf if slow is None else search("ring", way.group, way.machine).count * slow
 
 
 def _plateaued(way: Way, size: float) -> Latency:
