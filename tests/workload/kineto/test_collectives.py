@@ -104,9 +104,17 @@ def test_older_profiles_tell_of_a_collective_where_the_host_called_it(trace, sav
     assert only(read_profile(saved(t))).bytes == 40
 
 
-def test_messages_have_their_peer_by_its_place_in_the_group(trace, saved):
+def test_a_message_s_peer_is_a_rank_of_the_job(trace, saved):
     t = trace()
     t.compute(0, 10)
-    t.collective("send", 10, 5, ranks="[0, 2]", **{"Dst Rank": 1, "Group size": 2})
+    t.collective("send", 10, 5, ranks="[0, 2]", **{"Dst Rank": 2, "Group size": 2})
     node = only(read_profile(saved(t)))
     assert (node.is_send, node.peer, node.bytes) == (True, 2, 4000)
+
+
+@pytest.mark.parametrize(("name", "root"), [("broadcast", 2), ("reduce", 2), ("allreduce", None)])
+def test_a_root_is_told_by_its_place_in_the_group(name, root, trace, saved):
+    t = trace()
+    t.compute(0, 10)
+    t.collective(name, 10, 5, ranks="[0, 2]", Rank=1, **{"Group size": 2})
+    assert only(read_profile(saved(t))).root == root

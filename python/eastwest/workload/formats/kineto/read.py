@@ -91,26 +91,26 @@ def _meant(own: Launched, job: Groups, unused: Counter[str]) -> _Meant | None:
     """What a kernel carried out; where that cannot be told, it is counted among what is unused."""
     args, called = own.args, str(own.args.get("Collective name", "")).lower()
     if not called:
-        unused["collectives of which the profile tells neither kind nor size"] += 1
+        unused["collectives, as those of CUDA graphs, of which the profile tells neither kind nor size"] += 1
         return None
     communicator = job.of(args)
     if communicator is None:
         unused[f"collectives of one rank alone, or of ranks that the profile does not tell ({called})"] += 1
         return None
     if called in ("send", "recv"):
-        peer = whole(args.get("Dst Rank" if called == "send" else "Src Rank"))
+        peer = whole(args.get("Dst Rank" if called == "send" else "Src Rank"))  # of the job, as PyTorch writes it
         size = bytes_of(args, "broadcast", 2)
-        if size is None or not 0 <= peer < len(communicator.ranks):
+        if size is None or peer not in communicator.ranks:
             unused[f"messages without a size or a peer ({called})"] += 1
             return None
-        fields: dict[str, Any] = {"is_send": called == "send", "peer": communicator.ranks[peer], "bytes": size}
+        fields: dict[str, Any] = {"is_send": called == "send", "peer": peer, "bytes": size}
         return _Meant(called, fields, is_message=True, is_needed=called == "recv")
     kind = kind_of(args)
     size = None if kind is None else bytes_of(args, kind, len(communicator.ranks))
     if kind is None or size is None:
         unused[f"collectives of unknown kind, type or size ({called}, {args.get('dtype')})"] += 1
         return None
-    root = whole(args.get("Root Rank", args.get("Src Rank")))
+    root = whole(args.get("Rank"))  # of collectives with a root, that one, by its place in the group
     fields = {"kind": kind, "bytes": size, "communicator": communicator}
     if kind in ("broadcast", "reduce", "gather", "scatter") and 0 <= root < len(communicator.ranks):
         fields["root"] = communicator.ranks[root]
