@@ -1,5 +1,6 @@
 """Steps from files in a study: as the same step listed there, and what is refused."""
 
+import numpy as np
 import pytest
 
 import eastwest as ew
@@ -143,3 +144,28 @@ workloads:
     )
     found = times(ew.run(tmp_path / "s.yaml"))
     assert found["mine"] == pytest.approx(found["listed"], rel=1e-6)
+
+
+@pytest.mark.parametrize("algorithm", ["direct", "auto"])
+def test_an_uneven_all_to_all_takes_as_long_as_its_matrix_listed(tmp_path, algorithm):
+    sizes = [80e6, 0.0, 8e6, 16e6, 0.0, 8e6, 8e6, 80e6] * 2
+    matrix = np.repeat(np.array(sizes)[:, None] / 16, 16, axis=1)
+    uneven = Collective("x", "all-to-all", 0.0, all_ranks(16), "direct", matrix=matrix)
+    write_step(Step(16, (uneven,)), tmp_path / "x.step.jsonl")
+    rows = ", ".join(f"[{', '.join(f'{size:.0f} B' for size in row)}]" for row in matrix.tolist())
+    listed = f"{{ name: x, collective: all-to-all, algorithm: {algorithm}, matrix: [{rows}] }}"
+    (tmp_path / "s.yaml").write_text(
+        STUDY[: STUDY.index("workloads:")].replace("SERVERS", "2")
+        + f"workloads:\n  mine: {{ kind: imported, file: x.step.jsonl, algorithm: {algorithm} }}\n"
+        + f"  listed: {{ kind: operations, operations: [{listed}] }}\n"
+    )
+    found = times(ew.run(tmp_path / "s.yaml"))
+    assert found["mine"] == found["listed"] > 0
+
+
+def test_an_all_to_all_of_nothing_takes_no_time(tmp_path):
+    nothing = Collective("x", "all-to-all", 0.0, all_ranks(16), "direct")
+    write_step(Step(16, (nothing, Compute("c", 1e-3, ("x",)))), tmp_path / "mine.step.jsonl")
+    path = tmp_path / "s.yaml"
+    path.write_text(STUDY.replace("SERVERS", "2"))
+    assert times(ew.run(path))["mine"] == pytest.approx(1e-3, rel=0.1)

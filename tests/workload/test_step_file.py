@@ -27,6 +27,7 @@ STEP = Step(
         Compute("backward/0", 0.002, ("forward",), ranks(0)),
         Compute("backward/9", 0.003, ("forward",), ranks(9)),
         Collective("sum", "all-reduce", 1e8, strided(16, 8, 1), "direct", queue="tensor", after=("backward/0",)),
+        Collective("x", "all-to-all", 0.0, strided(16, 2, 1), "direct", matrix=np.array([[1.0, 1.0], [4.0, 4.0]])),
         Collective("share", "broadcast", 1e6, (ranks(9, 3, 4),), "direct", queue="odd", repeats=3),
         Compute("update", 0.0, ("backward/0", "backward/9", "sum"), ranks(0, 1, 2, 9)),
         SendRecv("hand on", 5e5, shift(16, 8), after=("sum",)),
@@ -112,6 +113,11 @@ def test_spans_are_short(numbers, shown):
         ({"name": "x", "collective": "all-reduce"}, "bytes is a number"),
         ({"name": "x", "collective": "all-reduce", "bytes": 1, "group": "dp"}, "there is no group 'dp'"),
         ({"name": "x", "collective": "all-reduce", "bytes": 1e16}, "bytes is a number from 0 to 1e+15"),
+        (
+            {"name": "x", "collective": "all-to-all", "bytes": [1, 2]},
+            "for each rank of every set of the group, not 2",
+        ),
+        ({"name": "x", "collective": "all-reduce", "bytes": [1] * 16}, "bytes is a number"),
         ({"name": "m", "send_recv": [[1, 1]], "bytes": 1}, "different numbers"),
         ({"name": "m", "send_recv": [[1]], "bytes": 1}, "a list of pairs"),
         ({"group": "all", "of": ["0-3"]}, "a name of its own"),
@@ -163,7 +169,7 @@ def test_a_file_of_something_else_is_refused(tmp_path):
     "operation",
     [
         Storage("load", "read", 1e9),
-        Collective("uneven", "all-to-all", 0.0, strided(16, 2, 1), "direct", matrix=np.ones((2, 2))),
+        Collective("uneven", "all-to-all", 0.0, strided(16, 2, 1), "direct", matrix=np.array([[1.0, 2.0], [3.0, 4.0]])),
     ],
 )
 def test_what_the_format_cannot_say_is_not_written(tmp_path, operation):

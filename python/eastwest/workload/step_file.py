@@ -300,10 +300,24 @@ def _collective(reader: _Reader, entry: dict[str, Any], name: str) -> list[Opera
         raise reader.refuse(f"{kind!r} is no collective; there are {', '.join(get_args(CollectiveKind))}")
     if not isinstance(group, str) or group not in reader.groups:
         raise reader.refuse(f"there is no group {group!r} above this line")
-    size = _number(reader, entry.get("bytes"), "bytes", LARGEST_OPERATION_BYTES)
+    if kind == "all-to-all" and isinstance(entry.get("bytes"), list):
+        size, matrix = 0.0, _matrix(reader, entry["bytes"], reader.groups[group])
+    else:
+        size, matrix = _number(reader, entry.get("bytes"), "bytes", LARGEST_OPERATION_BYTES), None
     queue = _queue(reader, entry, group)
     repeats, after = _whole(reader, {"repeats": 1, **entry}, "repeats", 1, MOST_OPERATIONS), _after(reader, entry)
-    return [Collective(name, kind, size, reader.groups[group], "direct", queue=queue, after=after, repeats=repeats)]
+    groups = reader.groups[group]
+    return [Collective(name, kind, size, groups, "direct", matrix=matrix, queue=queue, after=after, repeats=repeats)]
+
+
+def _matrix(reader: _Reader, sizes: list[Any], groups: Groups) -> npt.NDArray[np.float64]:
+    """What each rank of a group sends to each: equal parts of what it has."""
+    count = len(sizes)
+    if any(len(group) != count for group in groups):
+        raise reader.refuse(f"a list of bytes has one for each rank of every set of the group, not {count}")
+    reader.count_members(count * count)
+    given = [_number(reader, each, "bytes", LARGEST_OPERATION_BYTES) for each in sizes]
+    return np.repeat(np.array(given)[:, None] / count, count, axis=1)
 
 
 def _send_recv(reader: _Reader, entry: dict[str, Any], name: str) -> list[Operation]:
@@ -326,8 +340,8 @@ def write_step(step: Step, path: Path, origin: str = "") -> None:
     """Writes a step, whole or not at all; `origin` says in a sentence where it came from.
 
     Raises:
-        ValueError: the step has storage, uneven all-to-alls, or ends before its last operation does, none of which the
-            file can say.
+        ValueError: the step has storage, all-to-alls in which ranks give unequal parts to others, or ends before its
+            last operation does, none of which the file can say.
         OSError: the file cannot be written.
     """
     if step.until:
@@ -362,18 +376,25 @@ def _entries(step: Step) -> Iterator[dict[str, Any]]:
         elif isinstance(operation, SendRecv):
             about = {"send_recv": operation.pairs.tolist(), "bytes": operation.bytes, "queue": operation.queue}
             yield {"name": operation.name, **about, **after}
-        elif isinstance(operation, Collective) and operation.matrix is None:
+        elif isinstance(operation, Collective) and _is_even_by_rank(operation):
             key = tuple(each.tobytes() for each in operation.groups)
             if key not in groups:
                 is_all = len(key) == 1 and operation.groups[0].tolist() == list(range(step.ranks))
                 groups[key] = ALL if is_all else f"g{len(groups)}"
                 if not is_all:
                     yield {"group": groups[key], "of": _sets(operation.groups, step.ranks)}
-            about = {"collective": operation.kind, "bytes": operation.bytes, "group": groups[key]}
+            size = operation.bytes if operation.matrix is None else operation.matrix.sum(axis=1).tolist()
+            about = {"collective": operation.kind, "bytes": size, "group": groups[key]}
             several = {"repeats": operation.repeats} if operation.repeats > 1 else {}
             yield {"name": operation.name, **about, **several, "queue": operation.queue, **after}
         else:
             raise ValueError(f"operation '{operation.name}' cannot be written: it is uneven or of storage")
+
+
+def _is_even_by_rank(operation: Collective) -> bool:
+    """Whether each rank gives equal parts of what it has to all."""
+    matrix = operation.matrix
+    return matrix is None or bool((matrix == matrix[:, :1]).all())
 
 
 def _base(operation: Operation) -> tuple[str, Any]:

@@ -144,16 +144,33 @@ def test_gathers_and_scatters_are_messages_and_barriers_small_sums():
     assert (barrier.kind, barrier.bytes) == ("all-reduce", 4.0)
 
 
-def test_of_an_uneven_all_to_all_the_largest_part_is_taken():
+def test_to_an_uneven_all_to_all_each_rank_gives_what_it_has_in_equal_parts():
     found = joined(sources(*(Rank().collective("x", (0, 1), kind="all-to-all", bytes=size) for size in (3.0, 5.0))))
-    assert found.step.operations[0].bytes == 5.0
+    assert found.step.operations[0].matrix.tolist() == [[1.5, 1.5], [2.5, 2.5]]
     assert found.uneven == 1
+
+
+def test_uneven_all_to_alls_of_several_groups_stay_apart():
+    sizes = (3.0, 5.0, 5.0, 7.0)
+    ranks = [
+        Rank().collective("x", (rank // 2 * 2, rank // 2 * 2 + 1), kind="all-to-all", bytes=size).compute("c", 1.0)
+        for rank, size in enumerate(sizes)
+    ]
+    first, second, compute = join(*ranks).operations
+    assert [first.name, second.name] == ["x/0", "x/1"]
+    assert [each.matrix.sum(axis=1).tolist() for each in (first, second)] == [[3.0, 5.0], [5.0, 7.0]]
+    assert compute.after == ("x/0", "x/1")
 
 
 def test_names_are_made_unique():
     step = join(Rank().compute("k", 1.0).receive("x", 1).compute("k", 1.0), Rank().send("x", 0).compute("k #2", 1.0))
     names = [each.name for each in step.operations]
     assert len(set(names)) == len(names) == 4
+
+
+def test_names_that_end_in_a_number_are_not_taken_for_parts_of_others():
+    step = join(*(Rank().compute("k", seconds).collective("k/0", (0, 1)) for seconds in (1.0, 2.0)))
+    assert sorted(each.name for each in step.operations) == ["k/0", "k/0.", "k/1"]
 
 
 def test_kernels_that_nothing_waits_for_are_counted_and_kept():

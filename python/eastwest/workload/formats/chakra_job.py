@@ -53,7 +53,7 @@ def read_chakra_job(asked: Asked) -> Imported:
     else:
         found = joined(sources if target == len(files) else replicated(sources, size, target))
     if found.uneven:
-        facts.append(f"{found.uneven} all-to-alls are uneven: all ranks are taken to send as much as the largest")
+        facts.append(f"{found.uneven} all-to-alls are uneven: each rank sends what it has, in equal parts to all")
     if found.is_buffered:
         facts.append("sends are taken to end at once, as into a buffer: else ranks would wait for each other for ever")
     if found.last_kernels > found.step.ranks:  # a rank has a last one

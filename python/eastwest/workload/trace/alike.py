@@ -65,7 +65,7 @@ def _signature(rank: Condensed, numbers: dict[Channel, int]) -> Hashable:
         what: Hashable = None
         if isinstance(node, CollectiveNode):
             root = None if node.root is None else node.communicator.ranks.index(node.root)
-            what = (node.kind, node.bytes, root)
+            what = (node.kind, node.kind == "all-to-all" or node.bytes, root)  # which may be uneven
         elif isinstance(node, MessageNode):
             what = (node.is_send, node.bytes)
         told.append((what, operation.after, -1 if channel is None else numbers[channel]))

@@ -23,8 +23,8 @@ from eastwest.workload.trace.write import Writer
 class Joined:
     """A step, and what became of the nodes of all ranks that it was made from.
 
-    `last_kernels` are computes that no node waits for, `uneven` all-to-alls of which ranks give different sizes (the
-    largest is taken for all), `unused` what could not be used, by reason. Where it `is_buffered`, nothing waits until a
+    `last_kernels` are computes that no node waits for, `uneven` all-to-alls to which ranks give different sizes,
+    `unused` what could not be used, by reason. Where it `is_buffered`, nothing waits until a
     message that it sent has arrived, since ranks would else wait for each other.
     """
 

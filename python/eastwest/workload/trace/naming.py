@@ -19,6 +19,8 @@ class Names:
     def operation(self, operation: Operation) -> str:
         """A name of its own for what one or more nodes became."""
         base = operation.node.name or "unnamed"
+        if base.rpartition("/")[2].isdigit():
+            base += "."  # a number behind / tells the parts of an operation apart
         more = f" and {operation.nodes - 1} more" if operation.nodes > 1 else ""
         return _free(base + more, self._operations)
 

@@ -26,7 +26,8 @@ class Joint:
     """One operation of the step.
 
     `turns` are whose it is. Of a compute, `parts` has every rank's; otherwise the first's, beside the `communicators`
-    that run a collective or the `pairs` that send to each other.
+    that run a collective or the `pairs` that send to each other. Of an all-to-all, `sizes` are what each rank of each
+    communicator puts in, and `bytes` the most that one does.
     """
 
     turns: tuple[Turn, ...]
@@ -34,7 +35,12 @@ class Joint:
     communicators: list[Communicator] = field(default_factory=list)
     pairs: list[tuple[int, int]] = field(default_factory=list)
     bytes: float = 0.0
-    is_uneven: bool = False
+    sizes: list[tuple[float, ...]] = field(default_factory=list)
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether ranks put different sizes in."""
+        return any(size != self.bytes for sizes in self.sizes for size in sizes)
 
 
 def together(ranks: Sequence[Condensed], class_of: Sequence[int], meetings: Meetings) -> dict[Turn, Joint]:
@@ -79,13 +85,13 @@ def _after(ranks: Sequence[Condensed], part: Part) -> tuple[int, ...]:
 
 
 def _size(one: Joint, ranks: Sequence[Condensed], parts: Iterable[Part]) -> None:
-    """The bytes of a collective: of an uneven all-to-all, those of the rank that has most."""
+    """The bytes of a collective."""
     first = ranks[one.parts[0][0]].operations[one.parts[0][1]].node
     assert isinstance(first, CollectiveNode)
     if first.kind != "all-to-all":
         one.bytes = first.bytes
         return
     nodes = (ranks[rank].operations[place].node for rank, place in parts)
-    sizes = [node.bytes for node in nodes if isinstance(node, CollectiveNode)]
+    sizes = tuple(node.bytes for node in nodes if isinstance(node, CollectiveNode))
     one.bytes = max(one.bytes, *sizes)
-    one.is_uneven = one.is_uneven or min(sizes) < one.bytes
+    one.sizes.append(sizes)

@@ -33,7 +33,8 @@ class Writer:
         name = self._given.operation(operation)
         after = self._after(one)
         if isinstance(operation.node, CollectiveNode):
-            found = [self._collective(one, operation.node, name, after)]
+            found = list(self._uneven(one, operation.node, name, after)) if one.is_uneven else []
+            found = found or [self._collective(one, operation.node, name, after)]
         elif isinstance(operation.node, MessageNode):
             listed = sorted(one.pairs)
             queue = self._given.queue(tuple(listed), _ends(listed))
@@ -62,6 +63,15 @@ class Writer:
             )
         queue = self._given.queue(among, node.communicator.name or "all")
         return collective(name, node.kind, one.bytes, self._groups[among, first], queue, after)
+
+    def _uneven(self, one: Joint, node: CollectiveNode, name: str, after: tuple[str, ...]) -> Iterator[Operation]:
+        """An all-to-all to which each rank gives what it has, in equal parts for all; one a communicator."""
+        queue = self._given.queue(tuple(map(id, one.communicators)), node.communicator.name or "all")
+        for number, (communicator, sizes) in enumerate(zip(one.communicators, one.sizes, strict=True)):
+            members, count = np.array(communicator.ranks, dtype=np.uint32), len(sizes)
+            matrix = np.repeat(np.array(sizes)[:, None] / count, count, axis=1)
+            called = name if len(one.communicators) == 1 else f"{name}/{number}"
+            yield Collective(called, "all-to-all", 0.0, (members,), "direct", matrix=matrix, queue=queue, after=after)
 
     def _after(self, one: Joint) -> tuple[str, ...]:
         """What any of its turns waits for; ranks that take no part in one of these do not wait for it."""

@@ -33,7 +33,7 @@ def read_profiles(asked: Asked) -> Imported:
     else:
         found = joined(sources if len(profiles) == ranks else replicated(sources, world, ranks))
     if found.uneven:
-        facts.append(f"{found.uneven} all-to-alls are uneven: all ranks are taken to send as much as the largest")
+        facts.append(f"{found.uneven} all-to-alls are uneven: each rank sends what it has, in equal parts to all")
     if found.is_buffered:
         facts.append("sends are taken to end at once, as into a buffer: else ranks would wait for each other for ever")
     return Imported("PyTorch profile", found.step, tuple(facts), found.unused)
