@@ -13,12 +13,14 @@ _LEAST_PART = 0.01
 _HALVINGS = 8
 _MOST_FITTED = 3
 _MOST_TRIED = 12
-"""Sizes at which a fault is simulated: each is a run."""
+"""Sizes at which a fault is simulated: each is a run. A quarter of them among many ranks, where runs are slow."""
+_MANY_RANKS = 512
 
 
 def residual(comparison: Comparison, fault: Fault = NONE) -> float:
     """Mean factor, as a logarithm, by which measured times miss those that a fault gives, over what is judged."""
-    ratios = comparison.ratios(fault, thinned(comparison.judged, _MOST_TRIED))
+    most = _MOST_TRIED if comparison.scene.ranks <= _MANY_RANKS else _MOST_TRIED // 4
+    ratios = comparison.ratios(fault, thinned(comparison.judged, most))
     return statistics.fmean(abs(math.log(each)) for each in ratios)
 
 
@@ -30,7 +32,8 @@ def explained(comparison: Comparison, fault: Fault) -> float:
 
 def fitted(comparison: Comparison, of: Callable[[float], Fault]) -> float | None:
     """The part of a rate with which large messages are as slow as measured; None where no part makes them so."""
-    pairs = thinned(comparison.of("plateau"), _MOST_FITTED)
+    most = _MOST_FITTED if comparison.scene.ranks <= _MANY_RANKS else 1
+    pairs = thinned(comparison.of("plateau"), most)
 
     def ratio(part: float) -> float:
         return statistics.median(comparison.ratios(of(part), pairs))
