@@ -121,6 +121,11 @@ def test_a_ring_on_ampere_has_less_by_ll128_than_nccl_s_table():
     assert cost("ring", "ll128", 8 * MIB).bandwidth * 14 / 8 == pytest.approx(12 * 36.7 * GB)
 
 
+def test_a_broadcast_goes_round_once():
+    large, larger = (cost("ring", "simple", size, kind="broadcast").base_s for size in (2**30, 2**34))
+    assert large == larger
+
+
 @pytest.mark.parametrize(
     ("name", "protocol", "more_us"), [("efa-v1", "simple", 34), ("efa-v2", "ll", 20), ("tcpxo", "simple", 14)]
 )

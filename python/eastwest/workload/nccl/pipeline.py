@@ -120,7 +120,7 @@ def _tree(way: Way, size: float) -> Cost:
 def _ring(way: Way, size: float) -> Cost:
     found, channels = _plateaued(way, size), used_channels(way, size)
     base_s = found.base_s
-    if way.protocol == "simple":
+    if way.protocol == "simple" and way.kind not in ("broadcast", "reduce"):
         # The latencies have the first round's steps; each later one waits as often again.
         chunk = ring_chunk(size, way.group.ranks, channels, way.machine.transport)
         rounds = size / (way.group.ranks * channels * chunk)
