@@ -64,3 +64,12 @@ def test_a_matrix_says_what_each_pair_sends():
         zip(zip(found.sender.tolist(), found.receiver.tolist(), strict=True), found.bytes.tolist(), strict=True)
     )
     assert sent == {(a * 5, b * 5): matrix[a, b] for a in range(4) for b in range(4) if a != b}
+
+
+@given(st.integers(1, 3))
+def test_hops_between_servers_of_a_rail_ring_stay_on_a_rail_and_every_nic_has_as_many(turns):
+    found = made("all-reduce", "rail-ring", range(RANKS), channels=GPUS * turns)
+    crossing = found.where(PLACES.domain[found.sender] != PLACES.domain[found.receiver])
+    assert (PLACES.position[crossing.sender] == PLACES.position[crossing.receiver]).all()  # servers are even in number
+    assert np.bincount(crossing.sender).tolist() == [turns] * RANKS
+    assert np.bincount(crossing.receiver).tolist() == [turns] * RANKS
