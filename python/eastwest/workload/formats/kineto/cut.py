@@ -204,11 +204,14 @@ def _seen_waits(recording: Recording, of: Window, busy: _Busy, gathers: Sequence
     order = np.argsort(of.computes.start, kind="stable")
     starts, launches = of.computes.start[order], of.computes.launch[order]
     ends = np.array([each.end for each in of.communications])
+    by_end = np.argsort(ends, kind="stable")
+    host = _HostWaits.of(recording)
     for gap_start, gap_end in busy.gaps(of.start, of.end):
-        inside = np.flatnonzero((ends > gap_start) & (ends <= gap_end)).tolist()
+        first, last = np.searchsorted(ends[by_end], [gap_start, gap_end], side="right")
         place = int(np.searchsorted(starts, gap_end, side="left"))
         launch = float(launches[place]) if place < len(launches) else np.nan
-        needed = tuple(each for each in inside if _waited(recording, float(ends[each]), launch))
+        inside = sorted(by_end[first:last].tolist())
+        needed = tuple(each for each in inside if not launch > ends[each] or host.holds(float(ends[each])))
         if needed:
             waits.append(Wait(gap_start, max(float(ends[each]) for each in needed), needed))
         shown |= set(needed)
@@ -225,11 +228,22 @@ def _seen_waits(recording: Recording, of: Window, busy: _Busy, gathers: Sequence
     return waits
 
 
-def _waited(recording: Recording, end: float, launch: float) -> bool:
-    """Whether what was launched at a time can have waited for what ended at another: by its stream, or by the host."""
-    if np.isnan(launch) or launch <= end:
-        return True
-    return any(begin <= end <= stop for begin, stop in recording.host_waits)
+@dataclass(frozen=True)
+class _HostWaits:
+    """When the host waited for the GPU: by start, and up to when any of those that had begun lasts."""
+
+    start: Times
+    reach: Times
+
+    @classmethod
+    def of(cls, recording: Recording) -> _HostWaits:
+        table = np.array(recording.host_waits, dtype=np.float64).reshape(-1, 2)
+        return cls(table[:, 0], np.maximum.accumulate(table[:, 1]))
+
+    def holds(self, time: float) -> bool:
+        """Whether it waited then, so that what it launches later has waited for what ended then."""
+        begun = int(np.searchsorted(self.start, time, side="right"))
+        return begun > 0 and bool(self.reach[begun - 1] >= time)
 
 
 def _joined(waits: Sequence[Wait]) -> list[Wait]:

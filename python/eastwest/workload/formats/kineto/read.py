@@ -48,7 +48,7 @@ def read_profile(path: Path, step: int | None = None) -> Profile:
     recording = record(path)
     of = window(recording, step)
     job = groups(recording.about) or _job(recording)
-    unused = Counter(recording.unused)
+    unused: Counter[str] = Counter()
     meant = [_meant(each, job, unused) for each in of.communications]
     kept = [number for number, each in enumerate(meant) if each is not None]
     if not kept:
@@ -57,7 +57,9 @@ def read_profile(path: Path, step: int | None = None) -> Profile:
     nodes_of = [each for each in meant if each is not None]
     gathers = [each.is_needed for each in nodes_of]
     found = cut(recording, shorter, gathers)
-    trace = RankTrace(job.rank, tuple(_nodes(found.pieces, nodes_of)), str(path), "operation", unused)
+    trace = RankTrace(
+        job.rank, tuple(_nodes(found.pieces, nodes_of)), str(path), "operation", recording.unused + unused
+    )
     return Profile(
         job.rank,
         job.world,
