@@ -1,7 +1,6 @@
 """A small model, and times of its chunks, for jobs whose steps are reckoned by hand."""
 
-from dataclasses import dataclass
-
+from eastwest.workload.training.compute import Times
 from eastwest.workload.training.description import Overlap, Parallelism, Training
 from eastwest.workload.training.model import Experts, Model
 
@@ -12,13 +11,8 @@ SPARSE = Model(
 NOTHING = Overlap(gradients=False, parameters=False, pipeline=False, context=False)
 
 
-@dataclass(frozen=True)
-class Times:
-    """Seconds of a chunk's passes."""
-
-    forward_s: float = 1.0
-    backward_input_s: float = 1.0
-    backward_weight_s: float = 1.0
+PASS = Times(1.0, 1.0, 1.0)
+"""Seconds of a chunk's passes."""
 
 
 def training(ranks=8, *, model=DENSE, batch=None, overlap=NOTHING, sequence=2048, recompute="none", **parallelism):

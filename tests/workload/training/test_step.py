@@ -5,14 +5,13 @@ from dataclasses import replace
 import pytest
 from tests.engine.conftest import without_latency
 from tests.fabric.conftest import G, make_plan, nic, server, switch
-from tests.workload.training.conftest import DENSE, NOTHING, SPARSE, Times, training
+from tests.workload.training.conftest import DENSE, NOTHING, PASS, SPARSE, training
 
 from eastwest.engine import Carriage, Network
 from eastwest.fabric import build, packed
 from eastwest.workload import Collective, Compute, SendRecv
 from eastwest.workload.training import Overlap, step, traffic
 
-PASS = Times()
 UPDATE_S = 0.5
 BACKWARD_S = PASS.backward_input_s + PASS.backward_weight_s
 

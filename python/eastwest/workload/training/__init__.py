@@ -12,7 +12,7 @@ from eastwest.workload.training.description import (
 from eastwest.workload.training.model import Experts, LatentAttention, Model
 from eastwest.workload.training.models import gpt, preset, presets
 from eastwest.workload.training.software import Software, known_software, software
-from eastwest.workload.training.step import PassTimes, step
+from eastwest.workload.training.step import step
 
 __all__ = [
     "Experts",
@@ -20,7 +20,6 @@ __all__ = [
     "Model",
     "Overlap",
     "Parallelism",
-    "PassTimes",
     "Precision",
     "Recompute",
     "Schedule",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from eastwest.workload.operations import (
     Algorithm,
@@ -24,6 +23,7 @@ from eastwest.workload.operations import (
     Tuning,
 )
 from eastwest.workload.training import traffic
+from eastwest.workload.training.compute import Times
 from eastwest.workload.training.description import Training
 from eastwest.workload.training.layout import Layout, Ranks
 from eastwest.workload.training.pipeline import Turn, in_order, orders
@@ -36,23 +36,7 @@ MOST_PARTS = 20_000
 """Parts of all passes of a step: a pass in which every layer gathers its weights is cut by layers up to here."""
 
 
-class PassTimes(Protocol):
-    """Seconds that a chunk of layers computes for one microbatch, without any communication."""
-
-    @property
-    def forward_s(self) -> float:
-        """Forward pass."""
-
-    @property
-    def backward_input_s(self) -> float:
-        """Backward pass for the gradients of activations, recomputation included."""
-
-    @property
-    def backward_weight_s(self) -> float:
-        """Backward pass for the gradients of weights."""
-
-
-def step(training: Training, times: Sequence[PassTimes], update_s: float, overlap_slowdown: float = 1.0) -> Step:
+def step(training: Training, times: Sequence[Times], update_s: float, overlap_slowdown: float = 1.0) -> Step:
     """One step of a training job, from its first forward pass to updated weights.
 
     `times` are those of each chunk in the order of the forward pass, `update_s` the seconds that updating a stage's
@@ -81,7 +65,7 @@ class _Building:
 
     training: Training
     layout: Layout
-    times: Sequence[PassTimes]
+    times: Sequence[Times]
     update_s: float
     operations: list[Operation] = field(default_factory=list)
     after: dict[int, tuple[str, ...]] = field(default_factory=dict)
