@@ -163,7 +163,7 @@ def test_what_a_hop_takes_does_not_change_with_the_version_that_chooses():
 @given(
     st.floats(8, 2**35),
     st.floats(1, 4),
-    st.sampled_from([("ring", "ll"), ("ring", "ll128"), ("ring", "simple"), ("tree", "simple")]),
+    st.sampled_from([("ring", "ll"), ("ring", "ll128"), ("ring", "simple"), ("tree", "ll"), ("tree", "simple")]),
     st.sampled_from([ONE, TWO, SIXTEEN]),
     st.sampled_from([H100, A100, B200]),
 )

@@ -29,18 +29,23 @@ _PARTS: Mapping[Protocol, int] = {"ll": 512 * 8, "ll128": 640 * 8, "simple": FUL
 
 def used_channels(way: Way, size: float) -> int:
     """Of the channels that run, those that a message of `size` bytes uses: all of NVLS, else as there is work."""
+    return int(full_channels(way, size))
+
+
+def full_channels(way: Way, size: float) -> float:
+    """The same without rounding: channels that a message fills, so that what they take never falls as it grows."""
     if way.method in ("nvls", "nvls-tree"):
         return way.channels
     part = _PARTS[way.protocol] * (way.group.ranks if (way.method, way.protocol) == ("ring", "ll") else 1)
-    return max(1, min(way.channels, int(size) // part))
+    return max(1.0, min(way.channels, size / part))
 
 
-def ring_chunk(size: float, ranks: int, channels: int, transport: Transport) -> float:
+def ring_chunk(size: float, ranks: int, channels: float, transport: Transport) -> float:
     """Bytes that a channel of a ring sends in a step by Simple."""
     return min(transport.buffer_bytes / STEPS * _RING_STEPS, size / (ranks * channels))
 
 
-def tree_chunk(way: Way, size: float, channels: int) -> float:
+def tree_chunk(way: Way, size: float, channels: float) -> float:
     """Bytes of payload that each of the `channels` of a tree passes on at a time."""
     if way.protocol == "simple":
         return min(way.machine.transport.buffer_bytes / STEPS, size / channels)

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, replace
 
 from eastwest.workload.nccl.channels import Machine, search
-from eastwest.workload.nccl.chunks import FULL_CHANNEL, nvls_chunk, ring_chunk, tree_chunk, used_channels
+from eastwest.workload.nccl.chunks import FULL_CHANNEL, full_channels, nvls_chunk, ring_chunk, tree_chunk
 from eastwest.workload.nccl.constants import constants, shared
 from eastwest.workload.nccl.model import WIRE, Latency, Way
 
@@ -107,7 +107,7 @@ def _nvls(way: Way, size: float) -> Cost:
 def _tree(way: Way, size: float) -> Cost:
     found = _plateaued(way, size)
     limit = way.limit * way.algorithm_over_bus
-    channels = used_channels(way, size)
+    channels = full_channels(way, size)
     filling = channels * tree_chunk(way, size, channels) * WIRE[way.protocol]
     if way.protocol == "simple" and way.group.nodes == 2:
         limit *= _OVER_TABLE
@@ -118,7 +118,7 @@ def _tree(way: Way, size: float) -> Cost:
 
 
 def _ring(way: Way, size: float) -> Cost:
-    found, channels = _plateaued(way, size), used_channels(way, size)
+    found, channels = _plateaued(way, size), full_channels(way, size)
     base_s = found.base_s
     if way.protocol == "simple" and way.kind not in ("broadcast", "reduce"):
         # The latencies have the first round's steps; each later one waits as often again.
@@ -129,7 +129,7 @@ def _ring(way: Way, size: float) -> Cost:
     return Cost(base_s, found.intra_s, _between(way, found.inter_s), bandwidth)
 
 
-def _kernels(way: Way, channels: int) -> float:
+def _kernels(way: Way, channels: float) -> float:
     """Bus bandwidth that the channels of a ring do not exceed, byte/s, where that is less than NCCL's tables have."""
     known = shared()
     if way.protocol == "ll":
