@@ -142,10 +142,18 @@ def test_a_transport_reaches_its_part_of_the_nics():
     assert cost("tree", "simple", 2**34, TWO, machine=machine).bandwidth <= 8 * 25 * GB * 0.95
 
 
-def test_nccl_chooses_of_what_its_transport_leaves_it():
-    machine = replace(H100, transport=nccl.transport("tcpx"))
-    choose = nccl.choose("all-reduce", MIB, TWO, machine, nccl.constants(), PATHS)
-    assert (choose.algorithm, choose.protocol, choose.channels) == ("rail-ring", "simple", 12)
+@pytest.mark.parametrize(
+    ("name", "machine", "group", "expected"),
+    [
+        ("tcpx", H100, TWO, ("rail-ring", "simple", 12)),
+        ("verbs", B200, ONE, ("rail-ring", "ll", 32)),
+        ("efa-v4", B200, ONE, ("nvls", "simple", 3)),
+    ],
+)
+def test_nccl_chooses_of_what_its_transport_leaves_it(name, machine, group, expected):
+    machine = replace(machine, transport=nccl.transport(name))
+    choose = nccl.choose("all-reduce", MIB, group, machine, nccl.constants(), PATHS)
+    assert (choose.algorithm, choose.protocol, choose.channels) == expected
 
 
 @pytest.mark.parametrize(

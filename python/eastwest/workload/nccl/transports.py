@@ -16,7 +16,7 @@ from eastwest.document import parse
 from eastwest.workload.nccl.constants import METHODS, PROTOCOLS, Method
 from eastwest.workload.operations import Protocol
 
-TransportName = Literal["verbs", "efa-v1", "efa-v2", "efa-v3", "tcpx", "tcpxo"]
+TransportName = Literal["verbs", "efa-v1", "efa-v2", "efa-v3", "efa-v4", "tcpx", "tcpxo"]
 _US = 1e-6
 _KIB = 1024
 
