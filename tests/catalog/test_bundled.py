@@ -232,6 +232,9 @@ def test_entries_are_complete(kind, name):
         CATALOG, {"gpus": "gpu", "nics": "nic", "switches": "switch", "servers": "server", "links": "link_layer"}[kind]
     )(name)
     assert is_dataclass(part)
-    optional = {"host_cores_saved", "ethernet_port_bps", "nvlink_sharp", "architecture", "training_share", "sms"}
-    optional |= {field.name for field in fields(part) if field.name.endswith("_flops") and field.name != "bf16_flops"}
+    optional = {"host_cores_saved", "ethernet_port_bps", "nvlink_sharp", "architecture", "sms"}
+    optional |= {
+        field.name for field in fields(part) if field.name.endswith(("_flops", "training_share", "_fp8_share"))
+    }
+    optional -= {"bf16_flops"}
     assert None not in [getattr(part, field.name) for field in fields(part) if field.name not in optional]

@@ -28,7 +28,8 @@ class Gpu:
     `architecture` is the one by which NCCL's tuning knows it; None where NCCL does not run.
     `bf16_flops` and its kin are dense peak rates; those named sustained are the best that large matrix products reach
     for long, alone. `training_share` is what is left of that while all GPUs of a server train: clocks under the power
-    limit, cold caches. `sms` counts multiprocessors. Training's arithmetic needs them; None: not known.
+    limit, cold caches; `training_fp8_share` with 8 bits or fewer. `sms` counts multiprocessors. Training's arithmetic
+    needs them; None: not known.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Gpu:
     fp8_sustained_flops: float | None = None
     fp4_sustained_flops: float | None = None
     training_share: float | None = None
+    training_fp8_share: float | None = None
     sms: int | None = None
 
 

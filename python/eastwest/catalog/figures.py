@@ -118,6 +118,7 @@ FIGURES: dict[str, dict[str, Figure]] = {
         "fp8_sustained": Figure("fp8_sustained_flops", units.parse_compute),
         "fp4_sustained": Figure("fp4_sustained_flops", units.parse_compute),
         "training": Figure("training_share", _fraction),
+        "training_fp8": Figure("training_fp8_share", _fraction),
         "sms": Figure("sms", _count),
     },
     "nics": {

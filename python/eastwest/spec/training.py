@@ -199,7 +199,7 @@ class Training(AroundSteps):
     kind: Literal["training"]
     model: ModelWord
     """A model that eastwest knows, or one's own by its figures."""
-    sequence: Count
+    sequence: Annotated[int, Strict(), Field(ge=1, le=1 << 24)]
     """Tokens of a sequence."""
     global_batch: Count
     """Sequences of a step."""

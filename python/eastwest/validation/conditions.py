@@ -18,7 +18,13 @@ from eastwest.validation.tables import KEYS, Row, Table, TableError
 
 KEYS_OF_CONDITIONS = ("cluster", "fabric", "nccl", "catalog")
 """What a header may say of what was measured on."""
-_SECTIONS: Mapping[str, Place] = {"cluster": ("clusters", "measured"), "fabric": ("fabrics", "measured")}
+WORKLOAD = "training"
+"""What a header may also say, where training jobs were measured: the workload."""
+_SECTIONS: Mapping[str, Place] = {
+    "cluster": ("clusters", "measured"),
+    "fabric": ("fabrics", "measured"),
+    WORKLOAD: ("workloads", "measured"),
+}
 MEASURED = "measured"
 """Name of the one cluster, fabric and workload of the study."""
 
@@ -45,7 +51,7 @@ def check(table: Table, keys: tuple[str, ...], columns: tuple[str, ...]) -> None
     line = table.rows[0].line - ("log" not in table.header.data)
     for column in table.columns:
         section, dot, _ = column.partition(".")
-        if column not in columns and not (dot and section in KEYS_OF_CONDITIONS):
+        if column not in columns and not (dot and section in (*KEYS_OF_CONDITIONS, *keys)):
             expected = (*columns, "cluster.servers, fabric.link and the like")
             raise table.refuse(line, f"{column!r} is no column of such a table", expected, nearest(column, columns))
 
@@ -57,6 +63,8 @@ def change(row: Row) -> Change:
 
 def study(table: Table, changed: Change, line: int, workload: Mapping[str, Any] = _ANY) -> Study:
     """The study of a table's conditions, as a row in `line` changes them, with one workload (some all-reduce).
+
+    What the row changes of the workload is in that already.
 
     Raises:
         TableError: there is no cluster, or no fabric and several servers.
@@ -70,7 +78,8 @@ def study(table: Table, changed: Change, line: int, workload: Mapping[str, Any] 
         conditions[key] = dict(said) if isinstance(said, dict) else said
     for column, cell in changed:
         section, _, key = column.partition(".")
-        conditions[section] = {**(conditions[section] or {}), key: _plain(cell)}
+        if section in conditions:
+            conditions[section] = {**(conditions[section] or {}), key: plain(cell)}
     if conditions["cluster"] is None:
         expected = ("cluster: { server: hgx-h100, servers: 2 }",)
         raise table.refuse_at((), "says not on what it was measured", expected)
@@ -99,7 +108,7 @@ def _full(fabric: Mapping[str, Any]) -> dict[str, Any]:
     return {**default, **fabric}
 
 
-def _plain(cell: str) -> Any:
+def plain(cell: str) -> Any:
     """A cell as YAML has it: a number, or a text."""
     try:
         return parse(cell, "").data
@@ -143,7 +152,7 @@ def _moved(header: Document, data: dict[str, Any], changed: Change, line: int) -
     def moved(places: Mapping[Place, tuple[int, int]]) -> dict[Place, tuple[int, int]]:
         found: dict[Place, tuple[int, int]] = {}
         for place, position in places.items():
-            if place and place[0] in KEYS_OF_CONDITIONS:
+            if place and place[0] in (*KEYS_OF_CONDITIONS, WORKLOAD):
                 found[_at(place)] = position
         return found | {_at(tuple(column.split("."))): (line, 1) for column, _ in changed}
 

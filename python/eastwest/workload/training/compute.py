@@ -123,10 +123,11 @@ def layer_times(training: Training, layer: int, gpu: Gpu) -> Times:
 def _product_times(product: Product, training: Training, gpu: Gpu) -> Times:
     """Forward, and the two products of the backward pass: by the weights, and by the inputs."""
     rows, inner, columns, count = product.rows, product.inner, product.columns, product.count
+    precision, rate = training.precision, training.software.rate
     return Times(
-        product_seconds(product, gpu, training.precision),
-        product_seconds(Product(rows, columns, inner, count), gpu, training.precision),
-        product_seconds(Product(inner, rows, columns, count), gpu, training.precision),
+        product_seconds(product, gpu, precision, rate),
+        product_seconds(Product(rows, columns, inner, count), gpu, precision, rate),
+        product_seconds(Product(inner, rows, columns, count), gpu, precision, rate),
     )
 
 
@@ -140,8 +141,8 @@ def _scores(training: Training, gpu: Gpu) -> Times:
     flops = scores_flops(model, training.sequence, tokens, causal=True) / tensor
     near = training.sequence / training.parallelism.context
     return Times(
-        attention_seconds(flops, near, rate.forward, gpu),
-        attention_seconds(2.5 * flops, near, rate.backward, gpu),
+        attention_seconds(flops, near, rate.forward * training.software.rate, gpu),
+        attention_seconds(2.5 * flops, near, rate.backward * training.software.rate, gpu),
     )
 
 
@@ -171,8 +172,9 @@ def _between(training: Training, layer: int, gpu: Gpu) -> Times:
 
     A norm reads and writes once forward and moves three times as much as its input backward; a residual reads two and
     writes one; rotation reads and writes queries and keys; an activation reads its inputs and writes its output.
-    8-bit and 4-bit inputs are cast: read in 2 bytes and written twice, plain and transposed. Experts' tokens are
-    gathered and scattered, read and written each time.
+    8-bit and 4-bit inputs are cast: read in 2 bytes and written twice, plain and transposed; in 4 bits with passes for
+    the tensor's scale and for its rotation (arXiv 2509.25149), some twice as much. Experts' tokens are gathered and
+    scattered, read and written each time.
     """
     model, p = training.model, training.parallelism
     tokens, hidden = float(training.local_tokens), model.hidden
@@ -187,8 +189,9 @@ def _between(training: Training, layer: int, gpu: Gpu) -> Times:
     if training.precision != "bf16":
         inputs = 2 * tokens * hidden + tokens * model.heads * model.head_dim / p.tensor + inner
         outputs = tokens * (model.heads + 2 * model.kv_heads) * model.head_dim / p.tensor + 2 * tokens * hidden
-        forward += inputs
-        backward += 2 * (outputs + ins * inner)
+        casts = 2 if training.precision == "nvfp4" else 1
+        forward += casts * inputs
+        backward += casts * 2 * (outputs + ins * inner)
         kernels += 4
     passes = 2.0 * training.software.passes
     return Times(memory_seconds(passes * forward, gpu, kernels), memory_seconds(passes * backward, gpu, kernels))

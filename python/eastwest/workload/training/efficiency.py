@@ -84,22 +84,24 @@ def peak_flops(gpu: Gpu, precision: Precision) -> float:
 def sustained_flops(gpu: Gpu, precision: Precision) -> float:
     """What large matrix products sustain while the whole server trains, FLOP/s. Raises `UnknownRateError`."""
     found = {"bf16": gpu.bf16_sustained_flops, "nvfp4": gpu.fp4_sustained_flops}.get(precision, gpu.fp8_sustained_flops)
-    if found is None or gpu.training_share is None:
+    share = gpu.training_share if precision == "bf16" else gpu.training_fp8_share
+    if found is None or share is None:
         raise UnknownRateError(gpu, f"sustained rate in {precision}")
-    return found * gpu.training_share
+    return found * share
 
 
-def product_seconds(product: Product, gpu: Gpu, precision: Precision) -> float:
+def product_seconds(product: Product, gpu: Gpu, precision: Precision, software_rate: float = 1.0) -> float:
     """Time of one kernel that computes all of a product's matrices.
 
     The result's tiles are dealt out to multiprocessors in waves, the last of which may be nearly empty; each tile size
-    trades fewer waves for a lower rate, and the best is taken. Then results are written. Raises `UnknownRateError`.
+    trades fewer waves for a lower rate, and the best is taken. Then results are written. `software_rate` is what the
+    software's kernels reach of the GPU's rate. Raises `UnknownRateError`.
     """
     if product.flops <= 0:
         return 0.0
     if gpu.sms is None:
         raise UnknownRateError(gpu, "number of multiprocessors")
-    rate = sustained_flops(gpu, precision)
+    rate = sustained_flops(gpu, precision) * software_rate
     outputs = product.rows * product.columns * product.count
     best = min(_waves_seconds(product, gpu.sms, rate, *tile) for tile in TILES)
     moved = product.weights + product.rows * product.inner * product.count
@@ -125,5 +127,4 @@ def memory_seconds(moved_bytes: float, gpu: Gpu, kernels: float = 1.0) -> float:
 
 def attention_seconds(flops: float, sequence: float, rate: float, gpu: Gpu) -> float:
     """Time of a fused attention kernel: operations counted with the causal half left out, sequence in tokens."""
-    share = rate * (gpu.training_share or 1.0)
-    return flops / (gpu.bf16_flops * share * sequence / (sequence + RAMP)) + LAUNCH_S
+    return flops / (gpu.bf16_flops * rate * sequence / (sequence + RAMP)) + LAUNCH_S

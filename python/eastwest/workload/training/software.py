@@ -13,7 +13,7 @@ from typing import Literal
 
 from eastwest.document import nearest, parse
 
-AttentionKernel = Literal["unfused", "flash-2", "cudnn"]
+AttentionKernel = Literal["unfused", "flash-1", "flash-2", "cudnn"]
 
 
 @dataclass(frozen=True)
@@ -21,15 +21,18 @@ class Software:
     """A version of training software.
 
     `attention`: whether the kernel of the inner products writes scores to memory (unfused) or keeps them on the chip
-    (FlashAttention-2, cuDNN). `passes`: memory traffic between matrix products over the least that
+    (FlashAttention and cuDNN's alike). `passes`: memory traffic between matrix products over the least that
     one kernel each for norm, position, activation and residual needs. `loss_bytes`: memory traffic of the loss for each
-    logit, forward and backward together.
+    logit, forward and backward together. `rate`: what its kernels reach of the rates of matrix products and attention.
+    `dispatches_once`: a token is sent once to each rank that has some of its experts, not once for each expert.
     """
 
     name: str
     attention: AttentionKernel = "cudnn"
     passes: float = 1.0
     loss_bytes: float = 30.0
+    rate: float = 1.0
+    dispatches_once: bool = False
     source: str = ""
 
 

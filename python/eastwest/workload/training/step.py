@@ -9,7 +9,7 @@ long computing takes (`compute`), how much is sent (`traffic`), or when (`pipeli
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from eastwest.workload.operations import (
     Algorithm,
@@ -189,16 +189,25 @@ class _Building:
             found: tuple[Exchange, ...] = ()
             if turn.what != "weights":
                 found = (traffic.forward if turn.what == "forward" else traffic.backward)(self.training, part)
-            beside = tuple(each for each in found if self._is_beside(each))
-            self.exchanges_of[key] = _Exchanges(beside, tuple(each for each in found if not self._is_beside(each)))
+            shares = [(each, self._hidden(each)) for each in found]
+            self.exchanges_of[key] = _Exchanges(
+                tuple(replace(each, bytes=each.bytes * hidden) for each, hidden in shares if hidden > 0),
+                tuple(replace(each, bytes=each.bytes * (1 - hidden)) for each, hidden in shares if hidden < 1),
+            )
         return self.exchanges_of[key]
 
-    def _is_beside(self, exchange: Exchange) -> bool:
-        """Whether an exchange runs beside the compute of its pass."""
+    def _hidden(self, exchange: Exchange) -> float:
+        """The share of an exchange that runs beside the compute of its pass.
+
+        Products that overlap with their tensor-parallel exchange are cut into as many parts as ranks, as Transformer
+        Engine's user buffers and PyTorch's asynchronous TP do; nothing hides the first or last part's.
+        """
         overlap = self.training.overlap
         if exchange.within == "tensor":
-            return exchange.is_beside or overlap.tensor
-        return overlap.context if exchange.within == "context" else overlap.experts
+            if exchange.is_beside:
+                return 1.0
+            return 1 - 1 / self.training.parallelism.tensor if overlap.tensor else 0.0
+        return float(overlap.context if exchange.within == "context" else overlap.experts)
 
     def _serial(self, name: str, stage: int, exchanges: Sequence[Exchange], before: tuple[str, ...]) -> tuple[str, ...]:
         """Exchanges one after another, behind `before`; gives what comes behind them."""

@@ -191,7 +191,7 @@ def _context(training: Training, part: Part, gathers: int, scatters: int) -> Ite
 
 
 def _experts(training: Training, part: Part) -> Iterator[Exchange]:
-    """Tokens to their experts and back; each copy of a token is sent by itself.
+    """Tokens to their experts and back; each copy of a token is sent by itself, or one to each rank that has some.
 
     Where every rank has all experts, or parts of all, the tokens of a tensor-parallel group are gathered instead.
     """
@@ -201,9 +201,19 @@ def _experts(training: Training, part: Part) -> Iterator[Exchange]:
     layers = sum(map(model.has_experts, part.layers))
     own = activation_bytes(training) / parallelism.tensor
     if parallelism.expert > 1:
-        own *= model.experts.active
+        own *= _sent(training)
         yield Exchange("expert", "all-to-all", 2 * layers * own, 2 * layers)
     if parallelism.experts_tensor > 1:
         size = own * parallelism.experts_tensor
         yield Exchange("expert-tensor", "all-gather", layers * size, layers)
         yield Exchange("expert-tensor", "reduce-scatter", layers * size, layers)
+
+
+def _sent(training: Training) -> float:
+    """Copies of a token that leave its rank: one for each expert, or each rank with some, experts picked evenly."""
+    experts, ranks = training.model.experts, training.parallelism.expert
+    if experts is None:
+        return 0.0
+    if not training.software.dispatches_once:
+        return float(experts.active)
+    return ranks * (1 - (1 - 1 / ranks) ** experts.active)
