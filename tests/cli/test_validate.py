@@ -8,7 +8,7 @@ import pytest
 from tests.cli.conftest import Command
 
 PAGE = (Path(__file__).parents[2] / "docs" / "validate.md").read_text(encoding="utf-8")
-(EXAMPLE, LOGGED) = re.findall(r"^```text\n(# .*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+(EXAMPLE, LOGGED, TRAINED) = re.findall(r"^```text\n(# .*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 LOG = (Path(__file__).parents[1] / "data" / "nccl_tests" / "a100-old-columns.log").read_text(encoding="utf-8")
 
 
@@ -50,6 +50,12 @@ def test_a_log_beside_a_table_is_read_as_the_page_says(eastwest: Command, tmp_pa
     (tmp_path / "all_reduce.log").write_text(LOG)
     (table,) = json.loads(eastwest("validate", "mine.csv", "--json").out)["tables"]
     assert table["rows"] > 3
+
+
+def test_a_table_of_training_jobs_is_held_as_the_page_says(eastwest: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text(TRAINED)
+    (table,) = json.loads(eastwest("validate", "mine.csv", "--json").out)["tables"]
+    assert (table["subject"], table["rows"]) == ("training", 2)
 
 
 def test_a_page_is_written_where_asked(eastwest: Command, tmp_path: Path) -> None:
