@@ -112,6 +112,11 @@ def test_a_row_that_is_cut_off_is_counted_and_left_out() -> None:
     assert found.rows[1].in_place is None
 
 
+def test_a_size_that_no_gpu_holds_is_no_row() -> None:
+    found = one(HEADS + ROWS.replace("1048576 ", "99999999999999999 ", 1))
+    assert (len(found.rows), found.unread) == (1, 1)
+
+
 def test_several_runs_in_one_file_are_several_tables() -> None:
     first = "# Collective test starting: all_reduce_perf\n" + NEW
     second = "# Collective test starting: sendrecv_perf\n" + NEW.replace("sum", "none")

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+LARGEST_SIZE = 1 << 42
+"""Bytes of a buffer: more is no row, since no GPU holds so much."""
 _LAST_DIGIT = 0.005e9
 """Half of the last digit of a bandwidth in the table, byte/s."""
 _LEAST_RATE = 0.5e9

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from eastwest.observe.benchmark import Told
 
 SAID = re.compile(
-    r"\S{1,256}:\d{1,9}:\d{1,9} \[([^\]\s]{1,8})\] (?:[\w/.]{1,64}:\d{1,6} )?NCCL (INFO|WARN|TRACE|VERSION) ?"
+    r"(?<!\S)\S{1,256}:\d{1,9}:\d{1,9} \[([^\]\s]{1,8})\] (?:[\w/.]{1,64}:\d{1,6} )?NCCL (INFO|WARN|TRACE|VERSION) ?"
 )
 """The head of such a line: host, process, thread, device."""
 

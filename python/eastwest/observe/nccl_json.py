@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from eastwest.errors import InputError
-from eastwest.observe.benchmark import Benchmark, Device, Row, Timing, Told
+from eastwest.observe.benchmark import LARGEST_SIZE, Benchmark, Device, Row, Timing, Told
 
 
 def parse(text: str, file: str) -> tuple[Benchmark, ...]:
@@ -59,7 +59,7 @@ def _row(written: Any) -> Row | None:
         return None
     size, count = _number(written.get("size")), _number(written.get("count"))
     halves = [_timing(written.get(key)) for key in ("out_of_place", "in_place")]
-    if size is None or count is None or halves == [None, None]:
+    if size is None or count is None or not 0 <= size <= LARGEST_SIZE or halves == [None, None]:
         return None
     redop, root = written.get("redop"), _number(written.get("root"))
     return Row(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from eastwest.errors import InputError
 from eastwest.observe import nccl_debug, nccl_json, strangers
-from eastwest.observe.benchmark import Benchmark, Device, Row, Timing, Told
+from eastwest.observe.benchmark import LARGEST_SIZE, Benchmark, Device, Row, Timing, Told
 
 LARGEST_BYTES = 1 << 28
 TESTS = (
@@ -190,7 +190,7 @@ def _row(begun: re.Match[str], heads: list[str]) -> Row | None:
     named = dict(zip(between, words, strict=False))
     measured, width = words[len(between) :], _width(heads)
     halves = [_timing(measured[start : start + 4]) for start in (0, width)]
-    if halves == [None, None]:
+    if halves == [None, None] or int(begun[1]) > LARGEST_SIZE:
         return None
     redop, root = named.get("redop", "none"), named.get("root", "")
     return Row(
