@@ -59,6 +59,14 @@ def test_a_gpu_of_the_catalogue_gives_times_to_computes_without(eastwest, tmp_pa
     assert told["kinds"][0]["seconds_per_rank"] == pytest.approx(1.0)  # 989.4 TFLOP/s dense
 
 
+@pytest.mark.parametrize("named", ["all_reduce", "all_reduce.0.et"])
+def test_what_is_imported_is_not_overwritten(eastwest, traces, tmp_path, named):
+    before = (tmp_path / traces[0]).read_bytes()
+    said = eastwest("import", named, "--ranks", "4", "--out", f"./{traces[0]}")
+    assert (said.code, (tmp_path / traces[0]).read_bytes()) == (2, before)
+    assert "all_reduce.0.et is one of the files to import" in said.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [

@@ -112,6 +112,18 @@ def test_what_traces_cannot_say_is_told(tmp_path):
     )
 
 
+def test_messages_of_the_same_pairs_in_several_queues_are_told(tmp_path):
+    def told(queue):
+        operations = [
+            "{ name: first, send_recv: { shift: 8 }, bytes: 64 MB, queue: one }",
+            f"{{ name: second, send_recv: {{ shift: 8 }}, bytes: 64 MB, queue: {queue} }}",
+        ]
+        return export(saved(tmp_path, operations), "chakra", "rails", "given").told
+
+    assert any("messages of the same pairs have several queues" in each for each in told("other"))
+    assert not any("queues" in each for each in told("one"))
+
+
 def test_an_uneven_all_to_all_is_refused(tmp_path):
     operations = ["{ name: dispatch, collective: all-to-all, bytes: 64 MB, group: 16, skew: { zipf: 1.2 } }"]
     with pytest.raises(InputError, match="'given': operation 'dispatch' is an uneven all-to-all"):

@@ -42,11 +42,14 @@ def run(
     from eastwest.errors import InputError
     from eastwest.report.imported import contents, imported_table
     from eastwest.study.importing import import_files, write_imported
+    from eastwest.workload.formats import named_files
 
     if out is not None and not out.absolute().parent.is_dir():
         raise InputError(f"--out: there is no folder {out.parent}")
     if out is not None and out.exists() and not out.is_file():
         raise InputError(f"--out: {out} cannot be written: it is there already, and no file; name another")
+    if out is not None and out.exists() and any(each.samefile(out) for each in named_files(files)):
+        raise InputError(f"--out: {out} is one of the files to import: name another, or it would be overwritten")
     found = import_files(files, ranks, gpu, size, step)
     if out is not None:
         write_imported(found, files, out)

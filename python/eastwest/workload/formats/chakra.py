@@ -235,6 +235,7 @@ class _Reading:
             return float(node.duration_micros) / MICROSECONDS
         operations = self._count(node, attributes, "num_ops", 0)
         if not operations:
+            self.unused["computes without a time (duration_micros) or operations (num_ops) take none"] += 1
             return 0.0
         if self.gpu is None:
             told = f"has {operations:,} operations and no duration"

@@ -52,6 +52,11 @@ def read_chakra_job(asked: Asked) -> Imported:
         found = spread(sources[0], size, target)
     else:
         found = joined(sources if target == len(files) else replicated(sources, size, target))
+    if not found.step.operations:
+        raise InputError(
+            f"{first.path}: the traces hold no compute, message or collective with bytes: no step comes of them; "
+            "a file may have been cut behind its metadata: trace again"
+        )
     if found.uneven:
         facts.append(f"{found.uneven} all-to-alls are uneven: each rank sends what it has, in equal parts to all")
     if found.is_buffered:
@@ -66,6 +71,8 @@ def _schema(version: str) -> str:
     major = re.match(r"([0-9]{1,4})\.", version)
     if major is not None and int(major.group(1)) > NEWEST_SCHEMA:
         return f"schema {version}, newer than what is known here (1.x): fields may have other meanings"
+    if re.fullmatch(r"0\.0\.[0-3]", version):
+        return f"schema {version}, older than 0.0.4, as which it is read: fields may have other meanings"
     return f"schema {version}" if version else "no schema is stated"
 
 

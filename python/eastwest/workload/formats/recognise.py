@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
@@ -49,7 +49,7 @@ def import_job(asked: Asked) -> Imported:
     Raises:
         InputError: a file is missing or of no format that is known, or its reader refuses it.
     """
-    asked = replace(asked, paths=tuple(each for path in asked.paths for each in _files(path)))
+    asked = replace(asked, paths=named_files(asked.paths))
     known = formats()
     for path in asked.paths:
         with path.open("rb") as stream:
@@ -65,6 +65,15 @@ def import_job(asked: Asked) -> Imported:
         raise InputError(f"{asked.paths[0]}: this is a connection matrix of htsim: `eastwest simulate --flows` runs it")
     names = "; ".join(each.name for each in known)
     raise InputError(f"{asked.paths[0]}: this is of no format that can be imported; there are: {names}")
+
+
+def named_files(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """The files that names stand for.
+
+    Raises:
+        InputError: there is none of a name.
+    """
+    return tuple(each for path in paths for each in _files(path))
 
 
 def _files(path: Path) -> list[Path]:

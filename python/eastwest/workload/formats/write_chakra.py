@@ -77,10 +77,26 @@ def _told(step: Step) -> tuple[str, ...]:
     told = ["algorithms and channels of collectives are left to the simulator"]
     if step.overlap_slowdown != 1.0 or any(slowed != 1.0 for slowed in step.slowdown_of_rank):
         told.append("by how much communication slows compute beside it is left out")
+    if _share_ends(step):
+        told.append(
+            "messages of the same pairs have several queues: a trace has no queues, and imported they share one"
+        )
     collectives = [each for each in step.operations if isinstance(each, Collective)]
     if any(size != round(size) for each in collectives for size in {_own_bytes(each, len(g)) for g in each.groups}):
         told.append("sizes are rounded to whole bytes")
     return tuple(told)
+
+
+def _share_ends(step: Step) -> bool:
+    """Whether messages between the same ranks run in several queues: an import orders messages by their ends."""
+    of_queue: dict[str, list[Any]] = {}
+    for each in step.operations:
+        if isinstance(each, SendRecv):
+            of_queue.setdefault(each.queue, []).append(each.pairs)
+    if len(of_queue) < 2:
+        return False
+    pairs = np.concatenate([np.unique(np.concatenate(listed), axis=0) for listed in of_queue.values()])
+    return len(np.unique(pairs, axis=0)) < len(pairs)
 
 
 class _Groups:
