@@ -124,6 +124,18 @@ def test_messages_of_the_same_pairs_in_several_queues_are_told(tmp_path):
     assert not any("queues" in each for each in told("one"))
 
 
+def test_messages_that_an_import_by_auto_makes_dearer_are_told(tmp_path):
+    def told(more):
+        operations = [
+            "{ name: sum, collective: all-reduce, bytes: 64 MB, algorithm: auto }",
+            f"{{ name: talk, send_recv: {{ shift: 8 }}, bytes: 64 MB{more} }}",
+        ]
+        return export(saved(tmp_path, operations), "chakra", "rails", "given").told
+
+    assert any("messages are without NCCL's costs here" in each for each in told(""))
+    assert not any("NCCL's costs" in each for each in told(", protocol: auto"))
+
+
 def test_an_uneven_all_to_all_is_refused(tmp_path):
     operations = ["{ name: dispatch, collective: all-to-all, bytes: 64 MB, group: 16, skew: { zipf: 1.2 } }"]
     with pytest.raises(InputError, match="'given': operation 'dispatch' is an uneven all-to-all"):

@@ -82,6 +82,9 @@ def _told(step: Step) -> tuple[str, ...]:
             "messages of the same pairs have several queues: a trace has no queues, and imported they share one"
         )
     collectives = [each for each in step.operations if isinstance(each, Collective)]
+    is_nccl = any(each.tuning is not None for each in collectives)
+    if is_nccl and any(isinstance(each, SendRecv) and each.tuning is None for each in step.operations):
+        told.append("messages are without NCCL's costs here, which an import with algorithm: auto gives them")
     if any(size != round(size) for each in collectives for size in {_own_bytes(each, len(g)) for g in each.groups}):
         told.append("sizes are rounded to whole bytes")
     return tuple(told)
