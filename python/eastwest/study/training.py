@@ -206,7 +206,10 @@ def _limit(
         "expert": f"experts over fewer than {p.expert} ranks, or a faster network",
         "pipeline": "interleaved or overlapped messages, or a faster network",
         "data": f"more work for each of {training.data} data-parallel ranks, or a faster network",
-        "bubble": f"more than {training.microbatches} microbatches for {p.pipeline} stages, or more chunks a stage",
+        "bubble": (
+            f"more than {training.microbatches} microbatches for {p.pipeline} stages, with more chunks a stage, or, where "
+            "the first stage or the last is slower than the others, with fewer layers there"
+        ),
     }[worst]
     name = _NAMES[worst]
     told = f"{name[0].upper()}{name[1:]} takes {format_time(beside[worst])}, {share:.0%} of the step"
