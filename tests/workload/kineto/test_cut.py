@@ -41,6 +41,17 @@ def test_what_is_exposed_is_waited_for_and_does_not_count_as_compute(trace, save
     )
 
 
+@pytest.mark.parametrize("late", [0.001, 0.123, 0.9])
+def test_a_kernel_that_seems_to_begin_just_before_a_collective_ends_has_waited_for_it(trace, saved, late):
+    t = trace()
+    t.compute(0, 100, launch=-50)
+    t.collective("allreduce", 100 + late, 40, launch=-40)
+    t.compute(140, 60, launch=-30)
+    profile = read_profile(saved(t))
+    assert told(profile)[-1] == (60, [0])
+    assert (profile.exposed_s, profile.host_s) == pytest.approx((40 * US, 0), abs=1e-12)
+
+
 def test_a_reduction_that_hides_is_waited_for_by_the_optimizer(trace, saved):
     t = trace()
     t.compute(0, 100, launch=-50)

@@ -22,6 +22,8 @@ import numpy.typing as npt
 from eastwest.errors import InputError
 from eastwest.workload.formats.kineto.recording import Computes, Launched, Recording, Times
 
+CLOCKS_US = 1.0
+"""What a kernel may seem to begin before the one that it waits for has ended, us: times of streams are not read at once."""
 TOGETHER_US = 10.0
 """A collective that starts within so much after the one before it on its stream has waited for that one."""
 
@@ -207,13 +209,13 @@ def _seen_waits(recording: Recording, of: Window, busy: _Busy, gathers: Sequence
     by_end = np.argsort(ends, kind="stable")
     host = _HostWaits.of(recording)
     for gap_start, gap_end in busy.gaps(of.start, of.end):
-        first, last = np.searchsorted(ends[by_end], [gap_start, gap_end], side="right")
+        first, last = np.searchsorted(ends[by_end], [gap_start, gap_end + CLOCKS_US], side="right")
         place = int(np.searchsorted(starts, gap_end, side="left"))
         launch = float(launches[place]) if place < len(launches) else np.nan
         inside = sorted(by_end[first:last].tolist())
         needed = tuple(each for each in inside if not launch > ends[each] or host.holds(float(ends[each])))
         if needed:
-            waits.append(Wait(gap_start, max(float(ends[each]) for each in needed), needed))
+            waits.append(Wait(gap_start, min(max(float(ends[each]) for each in needed), gap_end), needed))
         shown |= set(needed)
     waits += [
         Wait(one.end, one.end, (number,))
