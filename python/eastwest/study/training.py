@@ -207,8 +207,8 @@ def _limit(
         "pipeline": "interleaved or overlapped messages, or a faster network",
         "data": f"more work for each of {training.data} data-parallel ranks, or a faster network",
         "bubble": (
-            f"more than {training.microbatches} microbatches for {p.pipeline} stages, with more chunks a stage, or, where "
-            "the first stage or the last is slower than the others, with fewer layers there"
+            f"more than {training.microbatches} microbatches for {p.pipeline} stages, with more chunks a stage, or, "
+            "where the first stage or the last is slower than the others, with fewer layers there"
         ),
     }[worst]
     name = _NAMES[worst]

@@ -23,7 +23,7 @@ from eastwest.errors import InputError
 from eastwest.workload.formats.kineto.recording import Computes, Launched, Recording, Times
 
 CLOCKS_US = 1.0
-"""What a kernel may seem to begin before the one that it waits for has ended, us: times of streams are not read at once."""
+"""What a kernel may seem to begin before the one that it waits for has ended, us: streams are not read at once."""
 TOGETHER_US = 10.0
 """A collective that starts within so much after the one before it on its stream has waited for that one."""
 
