@@ -6,6 +6,7 @@ import eastwest as ew
 from eastwest import report, spec
 from eastwest.spec import StudyError
 from eastwest.study import scaling
+from eastwest.study.training import pace
 from eastwest.workload.training import preset
 from eastwest.workload.training.arithmetic import model_flops
 
@@ -207,3 +208,14 @@ def test_a_job_of_a_mix_takes_as_long_as_alone_where_nothing_is_shared():
     answer = ew.run(study(job, mixes=mix), where="mix=both").json
     assert [each["slowdown"] for each in answer["jobs"]] == pytest.approx([1, 1], rel=1e-6)
     assert answer["jobs"][0]["choices"][0]["operation"] == "data all-gather"
+
+
+def test_a_last_stage_with_more_compute_is_told_to_set_the_pace():
+    told = pace([1.0, 1.0, 1.0, 1.4])  # mean 1.1 s
+    assert told.startswith("The last stage")
+    assert "300 ms more" in told
+    assert "fewer layers" in told
+
+
+def test_stages_of_equal_compute_set_no_pace():
+    assert pace([1.0, 1.0, 1.01]) == ""

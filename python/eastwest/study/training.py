@@ -6,7 +6,7 @@ Not here: what a job costs (`workload.training`), or how its step is run (`runs`
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,8 +38,8 @@ class TrainingFacts:
     """What a step of a training job comes to, in the median draw. Times are means over all GPUs and add up to the step.
 
     `compute_s` is compute, update included; `bubble_s` waiting for other stages; `exposed_s` communication that nothing
-    hides, by kind of group. FLOPs are those of a step: of the model (attention's whole square of scores counted, as
-    papers do), and with what is computed again. `mfu` and `hfu` are these over what the GPUs' peak would do in that
+    hides, by kind of group. FLOPs are those of a step: of the model (attention's whole square of scores counted), and
+    with what is computed again. `mfu` and `hfu` are these over what the GPUs' peak would do in that
     time. `memory` is that of the fullest stage, bytes of a GPU; `limit` names what takes most beside compute, `why`
     says it in a sentence.
     """
@@ -146,13 +146,14 @@ def facts(job: Job, step: Step, run: Run) -> TrainingFacts:
     """What a run of a job's step comes to."""
     training, draw = job.training, run.median_draw
     step_s = float(run.step_s[draw])
-    spent = _Stages(step, training, run).mean()
+    stages = _Stages(step, training, run)
+    spent = stages.mean()
     compute_s, bubble_s = spent["compute"], spent["bubble"]
     exposed_s = {kind: spent.get(kind, 0.0) for kind in KINDS}
     model, hardware = step_flops(training), hardware_flops(training)
     peak = peak_flops(job.gpu, training.precision) * training.ranks * step_s
     fullest = max(memory(training), key=lambda stage: stage.total)
-    limit, why = _limit(training, step_s, compute_s, bubble_s, exposed_s)
+    limit, why = _limit(training, step_s, compute_s, bubble_s, exposed_s, pace(stages.compute_s.tolist()))
     return TrainingFacts(
         microbatches=training.microbatches,
         data_parallel=training.data,
@@ -191,7 +192,12 @@ _NAMES = {
 
 
 def _limit(
-    training: Training, step_s: float, compute_s: float, bubble_s: float, exposed_s: Mapping[str, float]
+    training: Training,
+    step_s: float,
+    compute_s: float,
+    bubble_s: float,
+    exposed_s: Mapping[str, float],
+    paced: str,
 ) -> tuple[str, str]:
     """What takes most of the step beside compute, and a sentence on it."""
     beside = {**exposed_s, "bubble": bubble_s}
@@ -213,7 +219,27 @@ def _limit(
     }[worst]
     name = _NAMES[worst]
     told = f"{name[0].upper()}{name[1:]} takes {format_time(beside[worst])}, {share:.0%} of the step"
+    if worst == "bubble" and paced:
+        return name, f"{told}. {paced}"
     return name, f"{told}: it shrinks with {remedy}."
+
+
+def pace(compute_s: Sequence[float]) -> str:
+    """A sentence where a stage of more compute than the mean keeps the others waiting in every microbatch; else none.
+
+    Takes the seconds of compute of each stage.
+    """
+    mean = sum(compute_s) / len(compute_s)
+    slowest = max(range(len(compute_s)), key=lambda stage: compute_s[stage])
+    more = compute_s[slowest] - mean
+    if more < LITTLE * mean:
+        return ""
+    is_last = slowest == len(compute_s) - 1
+    which = "The last stage, which also has the logits," if is_last else f"Stage {slowest}"
+    return (
+        f"{which} sets the pace, with {format_time(more)} more compute than the mean of all stages: fewer layers there "
+        f"would help, and more microbatches shrink only the rest."
+    )
 
 
 class _Stages:
@@ -227,7 +253,7 @@ class _Stages:
         self._end_s, self._step_s = run.op_end_s[draw].tolist(), float(run.step_s[draw])
         self._stages = training.parallelism.pipeline
         self._ranks = training.ranks // self._stages
-        self._compute_s = run.compute_s[draw].reshape(self._stages, self._ranks).mean(axis=1)
+        self.compute_s = run.compute_s[draw].reshape(self._stages, self._ranks).mean(axis=1)
         self._operations = step.operations
         number = {operation.name: index for index, operation in enumerate(step.operations)}
         self._waits = [[number[name] for name in operation.after] for operation in step.operations]
@@ -250,7 +276,7 @@ class _Stages:
         spent: dict[str, float] = defaultdict(float, compute=0.0, bubble=0.0)
         for stage, passes in enumerate(self._passes):
             free, seconds = 0.0, [getattr(self._operations[index], "seconds", 0.0) for index in passes]
-            stretch = float(self._compute_s[stage]) / sum(seconds)  # by communication beside it
+            stretch = float(self.compute_s[stage]) / sum(seconds)  # by communication beside it
             for index, own in zip(passes, seconds, strict=True):
                 end = max(self._end_s[index], free)
                 start = max(end - own * stretch, free)
