@@ -74,6 +74,17 @@ def test_a_pipeline_waits_for_as_many_passes_as_it_has_other_stages():
     assert facts["limit"] == "the pipeline's bubble"
 
 
+def test_a_slow_last_stage_adds_to_the_bubble_and_takes_nothing_from_exchanged_activations():
+    # the layers' exchanges are the same; the logits' own is a few numbers a token
+    figures = {"layers": 32, "hidden": 4096, "ffn": 16384, "heads": 32}
+    job = {"parallelism": {"tensor": 8, "pipeline": 4}, "recompute": "none", "memory": "ignore"}
+    even, uneven = (row({"model": figures | {"vocab": vocab}, **job})["training"] for vocab in (8, 131072))
+    assert uneven["exposed_s"]["tensor"] == pytest.approx(even["exposed_s"]["tensor"], rel=0.02)
+    # others wait while the last stage works on logits: 3/4 of the time that it takes, of which compute's mean has 1/4
+    more_compute = uneven["compute_s"] - even["compute_s"]
+    assert uneven["bubble_s"] - even["bubble_s"] == pytest.approx(3 * more_compute, rel=0.1)
+
+
 @pytest.mark.parametrize(
     ("job", "line", "message"),
     [

@@ -243,9 +243,10 @@ def pace(compute_s: Sequence[float]) -> str:
 
 
 class _Stages:
-    """Where the time of each stage went: a gap before a pass is what the pass waited for last, and before that.
+    """Where the time of each stage went: at any moment it computes, or else communicates, or else waits for others.
 
-    Where ranks of a stage differ, those that end a pass last count.
+    What a stage communicates is what its next pass waits for, directly or behind that. Where ranks of a stage differ,
+    those that end a pass last count.
     """
 
     def __init__(self, step: Step, training: Training, run: Run) -> None:
@@ -258,9 +259,11 @@ class _Stages:
         number = {operation.name: index for index, operation in enumerate(step.operations)}
         self._waits = [[number[name] for name in operation.after] for operation in step.operations]
         self._passes: list[list[int]] = [[] for _ in range(self._stages)]
+        self._places: list[tuple[int, ...]] = []
         latest: dict[tuple[str, int], int] = {}
         for index, operation in enumerate(step.operations):
             stages = self._stages_of(operation)
+            self._places.append(stages)
             if isinstance(operation, Compute):
                 self._passes[stages[0]].append(index)
                 continue
@@ -280,27 +283,37 @@ class _Stages:
             for index, own in zip(passes, seconds, strict=True):
                 end = max(self._end_s[index], free)
                 start = max(end - own * stretch, free)
-                self._gap(self._waits[index], free, start, spent)
+                self._gap(stage, self._waits[index], free, start, spent)
                 spent["compute"] += end - start
                 free = end
             last = [index for (_, other), index in self._ended.items() if other == stage]
-            self._gap(last, free, self._step_s, spent)
+            self._gap(stage, last, free, self._step_s, spent)
         return {kind: seconds / self._stages for kind, seconds in spent.items()}
 
-    def _gap(self, waits: list[int], begin: float, end: float, spent: dict[str, float]) -> None:
-        """Adds up what the time from `begin` to `end` was spent on, by what was waited for last."""
-        while end > begin:
-            awaited = max(waits, key=lambda index: self._end_s[index], default=None)
-            if awaited is None or self._end_s[awaited] <= begin or isinstance(self._operations[awaited], Compute):
-                spent["bubble"] += end - begin
-                return
-            waits = self._waits[awaited]
-            began = max((self._end_s[index] for index in waits), default=0.0)
-            ended = min(self._end_s[awaited], end)
-            spent["bubble"] += end - ended
-            since = min(max(began, begin), ended)
-            spent[kind_of(getattr(self._operations[awaited], "queue", ""))] += ended - since
-            end = since
+    def _gap(self, stage: int, waits: list[int], begin: float, end: float, spent: dict[str, float]) -> None:
+        """Adds up what a stage did from `begin` to `end`, before something that waits for `waits`."""
+        now = begin
+        for began, ended, kind in sorted(self._awaited(stage, waits, begin)) if end > begin else ():
+            since, until = max(began, now), min(ended, end)
+            if until > since:
+                spent["bubble"] += since - now
+                spent[kind] += until - since
+                now = until
+        spent["bubble"] += end - now
+
+    def _awaited(self, stage: int, waits: list[int], begin: float) -> Iterator[tuple[float, float, str]]:
+        """When what a stage communicates began and ended after `begin`, and its kind; of `waits` and what is before."""
+        ahead, seen = list(waits), set(waits)
+        while ahead:
+            index = ahead.pop()
+            operation = self._operations[index]
+            if isinstance(operation, Compute) or stage not in self._places[index] or self._end_s[index] <= begin:
+                continue
+            before = self._waits[index]
+            began = max((self._end_s[each] for each in before), default=0.0)
+            yield began, self._end_s[index], kind_of(getattr(operation, "queue", ""))
+            ahead += [each for each in before if each not in seen]
+            seen.update(before)
 
     def _stages_of(self, operation: Any) -> tuple[int, ...]:
         if isinstance(operation, Compute) and operation.ranks is not None:
