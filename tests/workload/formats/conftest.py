@@ -16,14 +16,15 @@ def attribute(name: str, value: Any) -> dict[str, Any]:
 
 
 def node(number: int, kind: int, name: str = "", after: Sequence[int] = (), micros: int = 0, **attributes: Any) -> Any:
-    """A node, with attributes by name; `ctrl` and `inputs` are fields of its own."""
-    ctrl, inputs = attributes.pop("ctrl", ()), attributes.pop("inputs", None)
+    """A node, with attributes by name; `ctrl`, `inputs` and `start` (microseconds) are fields of its own."""
+    ctrl, inputs, start = attributes.pop("ctrl", ()), attributes.pop("inputs", None), attributes.pop("start", 0)
     return schema.Node(
         id=number,
         name=name,
         type=kind,
         data_deps=after,
         ctrl_deps=ctrl,
+        start_time_micros=start,
         duration_micros=micros,
         inputs=inputs,
         attr=[attribute(*each) for each in attributes.items()],

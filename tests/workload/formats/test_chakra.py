@@ -169,6 +169,22 @@ def test_kernels_without_successors_are_put_in_the_order_of_their_streams(chakra
     assert found.unused["host operations give the order alone"] == 2
 
 
+def test_kernels_that_state_streams_are_put_in_their_order_without_host_operations_too(chakra):
+    nodes = [
+        reduce(0, stream=20, start=200),
+        node(1, COMPUTE, "more backward", micros=30, stream=7, start=120),
+        node(2, COMPUTE, "backward", micros=20, stream=7, start=100),
+        reduce(3, stream=20, start=130),
+    ]
+    found = imported(*chakra(nodes, nodes))
+    assert [(each.name, each.after) for each in found.step.operations] == [
+        ("backward and 1 more", ()),
+        ("sum", ("backward and 1 more",)),
+        ("sum #2", ("backward and 1 more",)),
+    ]
+    assert found.unused["kernels that nothing waits for were put in the order of their streams"] == 8
+
+
 def test_host_operations_alone_are_the_work(chakra):
     nodes = [node(0, COMPUTE, "a", is_cpu_op=True, micros=900)]
     assert imported(*chakra(nodes), ranks=1).step.compute_s == pytest.approx(900e-6)

@@ -60,6 +60,8 @@ def test_a_step_that_is_not_there_is_refused_with_those_that_are(saved):
         ('{"traceEvents": [{"ph": "X"', "is cut short after its beginning"),
         ('{"traceEvents": [{"ph": "X"}, {"ph" 3}]}', "is no JSON after event 1"),
         ('{"traceEvents": [{"ph": "X"} {"ph": "X"}]}', "',' is expected after event 1"),
+        ('{"traceEvents": [{"ph": "X"}]} {', "goes on behind its end, with '{'"),
+        ('[{"ph": "X"}]\nx', "goes on behind its end, with 'x'"),
         ('{"traceEvents": ' + "[" * 100_000, "nested too deeply"),
     ],
 )
@@ -101,7 +103,12 @@ def test_a_real_profile_s_steps_add_up_and_run_on_more_ranks():
     assert profile.step_s == pytest.approx(0.2197, rel=2e-3)
     step = joined(replicated([lambda: profile.trace], 2, 16)).step
     assert step.ranks == 16
-    assert step.compute_s == pytest.approx(profile.busy_s + profile.host_s)
+    assert step.compute_s == pytest.approx(profile.busy_s + profile.host_s + profile.idle_s)
+
+
+def test_a_packed_profile_that_was_cut_is_still_known_as_one(saved):
+    content = saved(good(), "rank0.json.gz").read_bytes()[:-30]
+    assert is_profile(content, Path("rank0.json.gz"))
 
 
 def test_a_profile_is_known_by_its_beginning(saved):

@@ -92,6 +92,16 @@ def test_time_in_which_the_gpu_waits_for_the_host_is_kept(trace, saved):
     assert profile.host_s == pytest.approx(100 * US)
 
 
+def test_a_gap_before_what_was_launched_long_ago_is_not_the_hosts(trace, saved):
+    t = trace()
+    t.compute(0, 100, launch=-50)
+    t.compute(180, 60, launch=-30)  # it may wait for a copy, or for another stream
+    t.compute(250, 50, launch=243)  # launched 3 us after the GPU stood still
+    t.collective("allreduce", 300, 40, launch=-20)
+    profile = read_profile(saved(t))
+    assert (profile.host_s, profile.idle_s) == pytest.approx((10 * US, 80 * US))
+
+
 def test_what_the_host_launches_later_has_not_waited_for_a_collective_that_ended_meanwhile(trace, saved):
     t = trace()
     t.compute(0, 50, launch=-10)
@@ -206,4 +216,5 @@ def test_a_step_with_collectives_as_long_as_they_were_is_as_long_as_it_was(saved
         else:
             queue = ended[node.id] = max(begin, queue) + took[node.id]
     assert max(ended.values()) == pytest.approx(profile.step_s, abs=1e-9)
-    assert profile.busy_s + profile.exposed_s + profile.host_s == pytest.approx(profile.step_s)
+    told = profile.busy_s + profile.exposed_s + profile.host_s + profile.idle_s
+    assert told == pytest.approx(profile.step_s)

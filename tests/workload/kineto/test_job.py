@@ -70,6 +70,18 @@ def test_one_stage_cannot_stand_for_all(saved):
         import_files([saved(t)])
 
 
+def test_ranks_whose_one_step_has_another_number_are_refused_without_naming_an_option(saved):
+    other = Trace(1, 2)
+    other.step(2, 0, 150)
+    other.compute(0, 100)
+    other.collective("allreduce", 100, 50, ranks="[0, 1]")
+    paths = [saved(profile(0, world=2), "rank0.json"), saved(other, "rank1.json")]
+    with pytest.raises(
+        InputError, match=r"rank1\.json: step 1, as of rank0\.json: the profile has no such step; it has 2"
+    ):
+        import_files(paths)
+
+
 def test_some_ranks_are_neither_one_nor_all(profiles):
     with pytest.raises(InputError, match="profiles of ranks 0, 2 of 4: give one, which then stands for all"):
         import_files(profiles([0, 2]))
@@ -100,6 +112,6 @@ def test_what_the_step_took_is_told(profiles):
     found = import_files(profiles([0]))
     assert found.format == "PyTorch profile"
     assert found.facts[0] == (
-        "step 1 of rank 0 took 150 us: 100 us of compute, 50 us of waiting for communication and 0 s of waiting for "
-        "the host, which stays as it was"
+        "step 1 of rank 0 took 150 us: 100 us of compute, 50 us of waiting for communication, 0 s of waiting for "
+        "the host and 0 s of waiting for what the profile does not tell; both stay as they were"
     )

@@ -188,10 +188,11 @@ class _Reading:
         self.unused: Counter[str] = Counter()
         is_host = [bool(attributes.get("is_cpu_op", False)) for _, attributes in file.nodes]
         self.has_host = any(is_host) and not all(is_host)
+        self.has_streams = self.has_host or any("stream" in attributes for _, attributes in file.nodes)
 
     def trace(self) -> RankTrace:
         nodes = [self._node(node, attributes) for node, attributes in self.file.nodes]
-        if self.has_host:
+        if self.has_streams:
             nodes = self._in_streams(nodes)
         for name, count in Counter(name for _, given in self.file.nodes for name in given).items():
             if name not in _USED and name not in _NEEDLESS:
@@ -310,7 +311,8 @@ class _Reading:
         """Kernels behind those launched before them, where nothing waits for any kernel, as converters leave it.
 
         Those of a stream follow each other; a collective also waits for the last compute launched before it, as
-        PyTorch's stream of collectives does.
+        PyTorch's stream of collectives does. Where the host's operations are left out, kernels are taken to be launched
+        in the order in which they began.
         """
         kernels = {node.id for node in nodes if type(node) is not Node}
         if len(kernels) < 2 or any(not kernels.isdisjoint(node.after) for node in nodes):
@@ -319,7 +321,10 @@ class _Reading:
         found: list[Node] = []
         last: dict[object, int] = {}
         compute: int | None = None
-        for node, (_, attributes) in zip(nodes, self.file.nodes, strict=True):
+        launched = list(zip(nodes, self.file.nodes, strict=True))
+        if not self.has_host:
+            launched.sort(key=lambda each: each[0].start)
+        for node, (_, attributes) in launched:
             if node.id not in kernels:
                 found.append(node)
                 continue

@@ -1,7 +1,8 @@
 """Cuts one step out of a profile: stretches of compute between where collectives start and where they are waited for.
 
 A stretch takes what it took by the clock, less what the GPU waited for collectives; gaps in which it waited for the
-host are kept. Times are microseconds. Not here: what a collective is (`collectives`).
+host, or for what the profile does not tell, are kept. Times are microseconds. Not here: what a collective is
+(`collectives`).
 
 What waits for what. A collective starts after the compute that had run when it started; one that only waited for its
 stream, after the compute launched before it. Compute waits for a collective where a stream was told to (profiles with
@@ -12,9 +13,10 @@ launched before it; and one that gathers or exchanges, and hides behind compute,
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +26,8 @@ from eastwest.workload.formats.kineto.recording import Computes, Launched, Recor
 
 CLOCKS_US = 1.0
 """What a kernel may seem to begin before the one that it waits for has ended, us: streams are not read at once."""
+LAUNCH_US = 10.0
+"""Within so much of its launch a kernel starts on a GPU that stands idle, us; it is mostly some 5."""
 TOGETHER_US = 10.0
 """A collective that starts within so much after the one before it on its stream has waited for that one."""
 
@@ -65,7 +69,8 @@ class Piece:
 class Cut:
     """A step in pieces, in order, and where its time went: they add up to `step`.
 
-    `busy` is time in which the GPU computed, `exposed` that in which it only communicated, `host` the rest.
+    `busy` is time in which the GPU computed, `exposed` that in which it only communicated, `host` that in which the
+    host had not launched what came next, `idle` the rest: what came next had been launched, or it is not known when.
     """
 
     pieces: tuple[Piece, ...]
@@ -73,12 +78,15 @@ class Cut:
     busy: float
     exposed: float
     host: float
+    idle: float
     is_told: bool
     """Whether the profile says what streams waited for."""
 
 
-def window(recording: Recording, number: int | None = None) -> Window:
+def window(recording: Recording, number: int | None = None, as_of: Path | None = None) -> Window:
     """The step of a number, or of those in which the GPU communicates the one of median length.
+
+    `as_of` is another rank's profile of which that number is, where nobody asked for it.
 
     Raises:
         InputError: there is no such step, or none at all that communicates.
@@ -89,7 +97,9 @@ def window(recording: Recording, number: int | None = None) -> Window:
         chosen = next((each for each in found if each.number == number), None)
         if chosen is None or not chosen.communications:
             what = "has no such step" if chosen is None else "does not communicate in that step"
-            raise InputError(f"{recording.path}: --step {number}: the profile {what}; it has {shown or 'none'}")
+            asked = f"--step {number}" if as_of is None else f"step {number}, as of {as_of.name}"
+            remedy = "" if as_of is None else ": profile the same steps on all ranks"
+            raise InputError(f"{recording.path}: {asked}: the profile {what}; it has {shown or 'none'}{remedy}")
         return chosen
     talking = [each for each in found if each.communications]
     whole = [each for each in talking if each is not found[-1]] or talking  # of the last one the end is not there
@@ -166,7 +176,26 @@ def cut(recording: Recording, of: Window, gathers: Sequence[bool]) -> Cut:
     pieces = tuple(_pieces(of, waits))
     step, computing = of.end - of.start, float((busy.end - busy.start).sum())
     exposed = sum(wait.until - wait.at for wait in waits)
-    return Cut(pieces, step, computing, exposed, max(step - computing - exposed, 0.0), exact is not None)
+    host = _host(recording, of, busy, waits)
+    idle = max(step - computing - exposed - host, 0.0)
+    return Cut(pieces, step, computing, exposed, host, idle, exact is not None)
+
+
+def _host(recording: Recording, of: Window, busy: _Busy, waits: Sequence[Wait]) -> float:
+    """Time in which the GPU stood still, waited for no collective, and what ran next had not been launched yet."""
+    computes, communications = recording.computes, recording.communications
+    starts = np.concatenate([computes.start, [each.start for each in communications]])
+    launches = np.concatenate([computes.launch, [each.launch for each in communications]])
+    order = np.argsort(starts, kind="stable")
+    starts, launches = starts[order], launches[order]
+    begins, found = [wait.at for wait in waits], 0.0
+    for start, end in busy.gaps(of.start, of.end):
+        inside = waits[bisect_left(begins, start) : bisect_left(begins, end)]
+        since = max((wait.until for wait in inside), default=start)
+        place = int(np.searchsorted(starts, end, side="left"))
+        if place < len(starts) and launches[place] + LAUNCH_US > since:
+            found += end - start - sum(wait.until - wait.at for wait in inside)
+    return found
 
 
 def _told_waits(recording: Recording, of: Window, busy: _Busy) -> list[Wait] | None:

@@ -19,7 +19,8 @@ def read_profiles(asked: Asked) -> Imported:
         InputError: a profile cannot be used, or they do not fit together; says what to do.
     """
     first = read_profile(asked.paths[0], asked.step)
-    others = [read_profile(path, first.step) for path in asked.paths[1:]]
+    as_of = asked.paths[0] if asked.step is None else None
+    others = [read_profile(path, first.step, as_of) for path in asked.paths[1:]]
     profiles = sorted([first, *others], key=lambda each: each.rank)
     world = max(each.world for each in profiles)
     _check(profiles, world)
@@ -59,11 +60,12 @@ def _check(profiles: Sequence[Profile], world: int) -> None:
 
 def _facts(profile: Profile) -> Iterator[str]:
     step = "the profile" if profile.step is None else f"step {profile.step}"
-    times = (profile.step_s, profile.busy_s, profile.exposed_s, profile.host_s, profile.talking_s)
-    total, busy, exposed, host, talking = map(format_time, times)
+    times = (profile.step_s, profile.busy_s, profile.exposed_s, profile.host_s, profile.idle_s, profile.talking_s)
+    total, busy, exposed, host, idle, talking = map(format_time, times)
     yield (
-        f"{step} of rank {profile.rank} took {total}: {busy} of compute, {exposed} of waiting for communication and "
-        f"{host} of waiting for the host, which stays as it was"
+        f"{step} of rank {profile.rank} took {total}: {busy} of compute, {exposed} of waiting for communication, "
+        f"{host} of waiting for the host and {idle} of waiting for what the profile does not tell; both stay as "
+        "they were"
     )
     yield f"its collectives ran for {talking}, hidden or not, and waiting for each other included"
     yield from profile.told

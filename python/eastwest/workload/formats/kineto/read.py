@@ -23,7 +23,7 @@ _NEEDED = ("all-gather", "all-to-all", "broadcast", "scatter")
 class Profile:
     """One step of one rank, of a job of `world` ranks; times are seconds.
 
-    `step_s` is the sum of the three after it. Collectives ran for `talking_s`, hidden or not, waiting for other ranks
+    `step_s` is the sum of the four after it. Collectives ran for `talking_s`, hidden or not, waiting for other ranks
     included. `step` is its number, where steps are marked. `told` has what else there is to say of how it was read.
     """
 
@@ -34,19 +34,22 @@ class Profile:
     busy_s: float
     exposed_s: float
     host_s: float
+    idle_s: float
     talking_s: float
     trace: RankTrace
     told: tuple[str, ...]
 
 
-def read_profile(path: Path, step: int | None = None) -> Profile:
+def read_profile(path: Path, step: int | None = None, as_of: Path | None = None) -> Profile:
     """The step of that number, or of those that communicate the one of median length.
+
+    `as_of` is another rank's profile of which that number is, where nobody asked for it.
 
     Raises:
         InputError: the file is broken, no profile, or has not what a step takes; says what to record instead.
     """
     recording = record(path)
-    of = window(recording, step)
+    of = window(recording, step, as_of)
     job = groups(recording.about) or _job(recording)
     unused: Counter[str] = Counter()
     meant = [_meant(each, job, unused) for each in of.communications]
@@ -68,6 +71,7 @@ def read_profile(path: Path, step: int | None = None) -> Profile:
         found.busy * US,
         found.exposed * US,
         found.host * US,
+        found.idle * US,
         sum(each.end - each.start for each in shorter.communications) * US,
         trace,
         tuple(_told(found, job, of)),

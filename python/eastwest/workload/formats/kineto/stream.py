@@ -63,6 +63,7 @@ class Stream:
         decoder, has_events = JSONDecoder(strict=False), False
         if self._next(file) == "[":  # the older form of a Chrome trace: events alone
             yield from self._array(file, decoder)
+            self._end(file)
             return
         self._expect(file, "{")
         while self._next(file) != "}":
@@ -75,6 +76,8 @@ class Stream:
                 self.about[str(key)] = self._value(file, decoder)
             if self._next(file) != "}":
                 self._expect(file, ",")
+        self._at += 1
+        self._end(file)
         if not has_events:
             raise self._refuse(f"has no {_KEY!r}: is it a profile that torch.profiler exported?")
 
@@ -100,13 +103,23 @@ class Stream:
 
     def _next(self, file: TextIO) -> str:
         """The next character that is no blank."""
+        if not (found := self._peek(file)):
+            raise self._refuse("is cut short")
+        return found
+
+    def _peek(self, file: TextIO) -> str:
+        """The next character that is no blank, or none at the end."""
         while True:
             while self._at < len(self._text):
                 if self._text[self._at] not in _SPACE:
                     return self._text[self._at]
                 self._at += 1
             if not self._more(file):
-                raise self._refuse("is cut short")
+                return ""
+
+    def _end(self, file: TextIO) -> None:
+        if found := self._peek(file):
+            raise self._refuse(f"is no JSON: it goes on behind its end, with {found!r}: were two files joined?")
 
     def _expect(self, file: TextIO, sign: str) -> None:
         if (found := self._next(file)) != sign:
@@ -142,12 +155,11 @@ class Stream:
         return InputError(f"{self.path}: the profile {why}")
 
 
-def is_profile(start: bytes, path: Path) -> bool:
-    """Whether a file that begins so is a Chrome trace, as torch.profiler exports it, packed or not."""
+def is_profile(start: bytes, _: Path) -> bool:
+    """Whether a file that begins so is a Chrome trace, as torch.profiler exports it, packed or not, cut or whole."""
     if start.startswith(_PACKED):
         try:
-            with gzip.open(path) as file:
-                start = file.read(_BEGINNING)
-        except (OSError, EOFError, zlib.error):
+            start = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(start, _BEGINNING)
+        except zlib.error:
             return False
     return start.lstrip()[:1] in (b"{", b"[") and any(key in start for key in _KEYS)
