@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from eastwest import spec
+from eastwest.errors import InputError
 from eastwest.fabric import write_routes
-from eastwest.study import routes, run
+from eastwest.study import routes, run, with_routes
 
 STUDY = """name: tables
 clusters:
@@ -75,3 +76,31 @@ def test_no_file_says_what_senders_draw(tmp_path: Path) -> None:
     text = STUDY.replace("balancing: pinned", "balancing: source, paths: 4")
     with pytest.raises(spec.StudyError, match=r"study.yaml:6:.*paths that senders draw are in no switch's table"):
         study(tmp_path, "pinned", text)
+
+
+def test_routes_named_on_the_command_line_take_the_place_of_the_fabrics_own(tmp_path: Path) -> None:
+    given = study(tmp_path, "pinned")
+    own, pinned = (run(given, where=f"fabric={each}").rows[0].step_s for each in ("own", "pinned"))
+    assert own != pinned
+    routed = with_routes(given, tmp_path / "routes.csv", "own")
+    assert run(routed, where="fabric=own").rows[0].step_s == pytest.approx(pinned, rel=1e-9)
+
+
+def test_a_fabric_that_adapts_hashes_over_routes_named_on_the_command_line(tmp_path: Path) -> None:
+    given = study(tmp_path, text=STUDY.replace("routes: routes.csv", "balancing: adaptive"))
+    assert with_routes(given, tmp_path / "routes.csv", "given").fabrics["given"].balancing == "ecmp"
+
+
+@pytest.mark.parametrize(
+    ("fabric", "file", "told"),
+    [
+        (None, "routes.csv", "has fabrics own, pinned, given: say whose routes these are with --fabric"),
+        ("pined", "routes.csv", "no fabric 'pined'; did you mean 'pinned'?"),
+        ("own", "rout.csv", "--routes: there is no file .*rout.csv"),
+    ],
+)
+def test_routes_on_the_command_line_that_fit_nothing_are_told(
+    fabric: str | None, file: str, told: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=told):
+        with_routes(study(tmp_path), tmp_path / file, fabric)

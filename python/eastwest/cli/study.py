@@ -39,6 +39,18 @@ def run(
         Literal["ideal", "fluid", "packet"] | None,
         typer.Option(help="Override the study's fidelity.", show_default=False),
     ] = None,
+    routes: Annotated[
+        Path | None,
+        typer.Option(
+            "--routes",
+            metavar="FILE",
+            help="Forwarding tables of a fabric, as `eastwest lab routes` writes them.",
+        ),
+    ] = None,
+    fabric: Annotated[
+        str | None,
+        typer.Option("--fabric", "-f", help="Whose --routes they are, where there are several fabrics."),
+    ] = None,
 ) -> None:
     """Runs a study."""
     import json
@@ -49,6 +61,7 @@ def run(
     from eastwest import spec as specification
     from eastwest import study as studies
     from eastwest.cli.progress import progress
+    from eastwest.errors import InputError
 
     given = specification.load(study)
     for folder in (out, timeline):
@@ -56,6 +69,10 @@ def run(
             report.check_folder(folder)
     if fidelity is not None:
         given = given.model_copy(update={"fidelity": fidelity})
+    if routes is not None:
+        given = studies.with_routes(given, routes, fabric)
+    elif fabric is not None:
+        raise InputError(f"--fabric says whose --routes are meant; to run one fabric alone: --where fabric={fabric}")
     with progress() as advance:
         result = studies.run(given, advance, where, is_timed=timeline is not None)
     written = report.write_all(result, out) if out is not None else None
