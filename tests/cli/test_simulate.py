@@ -208,8 +208,8 @@ def test_a_capture_has_the_addresses_of_the_study_s_nics(eastwest: Command, tmp_
     said = eastwest("simulate", "--study", "small.yaml", "--fabric", "two", "--flows", "one.cm", *wanted)
     assert said.code == 0, said.err
     packet = (tmp_path / "a.pcap").read_bytes()[24 + 16 :]
-    # of eight NICs a server the second of the second server: 10.32.0.2
-    assert (packet[26:30], packet[30:34]) == (bytes([10, 0, 0, 1]), bytes([10, 32, 0, 2]))
+    # of eight NICs a server the second of the second server: 10.16.0.3
+    assert (packet[26:30], packet[30:34]) == (bytes([10, 0, 0, 1]), bytes([10, 16, 0, 3]))
 
 
 @pytest.mark.parametrize(

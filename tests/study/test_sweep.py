@@ -103,6 +103,7 @@ def test_a_column_of_numbers_and_words_is_text():
 
 def test_a_measured_workload_is_solved_where_it_was_measured_and_swept_elsewhere():
     swept = study(
+        fabrics=fabric(balancing="spray"),
         clusters={
             "as-measured": {"server": "hgx-h100", "servers": 4},
             "pod": {"server": "hgx-h100", "servers": [4, 8]},

@@ -88,7 +88,7 @@ class Switch:
     `in_network_reduction` says whether it adds up what collectives send through it (SHARP).
     A switch with co-packaged optics has fibre ports for cages, and its power includes the optics. Of a part of a
     scheduled fabric, `cell_cages` are those that carry cells between leaves and fabric elements (all, of an element),
-    and `cell_efficiency` is what cells leave of their rate for packets.
+    and `cell_efficiency` is what cells leave of their rate for packets. A cage has `cage_lanes`, which its ports share.
     """
 
     name: str
@@ -104,6 +104,7 @@ class Switch:
     cell_cages: int = 0
     cell_efficiency: float = 1.0
     in_network_reduction: bool = False
+    cage_lanes: int = 8
 
     @property
     def packet_cages(self) -> int:

@@ -148,6 +148,7 @@ FIGURES: dict[str, dict[str, Figure]] = {
         "cell_cages": Figure("cell_cages", _count),
         "cell_efficiency": Figure("cell_efficiency", _fraction),
         "in_network_reduction": Figure("in_network_reduction", _flag),
+        "cage_lanes": Figure("cage_lanes", _count),
     },
     "servers": {
         "gpu": Figure("gpu", _name),

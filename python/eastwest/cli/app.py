@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from eastwest.cli import (
+    build,
     catalog,
     curve,
     expect,
@@ -67,6 +68,7 @@ for verb in (
     fabric,
     import_,
     export,
+    build,
     validate,
     init,
     schema,

@@ -1,56 +1,114 @@
-"""Addresses: a stable IPv4 number for each NIC, its flows' 5-tuples being made from it.
+"""Addresses: stable IPv4 numbers for NICs, of which their flows' 5-tuples are made and which `eastwest build` sets.
 
-Each rail has a subnet of 10.0.0.0/8 of its own, in which servers count up from 1; so a NIC keeps its address when
-servers are added, whatever the shape, the units or the pods. Front-end NICs are in 172.16.0.0/12 (RFC 1918, as the
-other), so that they move no address of the GPUs'. Not here: addresses of switches.
+Each port of a NIC and the switch's port at the other end of its cable have two neighbouring numbers, a /31 (RFC 3021):
+the switch the even one, the NIC the odd one. Each rail has a subnet of 10.0.0.0/9 of its own, in which servers count
+up; so a NIC keeps its address when servers are added, whatever the shape, the units or the pods. Front-end NICs are in
+172.16.0.0/13 and those of storage servers in 172.24.0.0/13 (RFC 1918, as the other), so that they move no address of
+the GPUs' nor of each other. Not here: addresses of links between switches and of loopbacks (`artifacts.plan`).
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from eastwest.fabric.plan import FabricError
-from eastwest.fabric.tables import HOST_TIERS, Fabric
+from eastwest.fabric.tables import Fabric
 
 NETWORK = 10 << 24
-HOST_BITS = 24
-"""10.0.0.0/8."""
+SITE_BITS = 5
+"""Sites that a network of several has numbers for, as a power of two: adding one moves no other."""
 
-FRONTEND_NETWORK = (172 << 24) | (16 << 16)
-FRONTEND_HOST_BITS = 20
-"""172.16.0.0/12."""
+
+@dataclass(frozen=True)
+class _Block:
+    """The private network of the NICs of one tier: its first address, bits below it, how it is written, whose it is."""
+
+    first: int
+    bits: int
+    written: str
+    field: str
+
+
+_BLOCKS = {
+    "server": _Block(NETWORK, 23, "10.0.0.0/9", "servers"),
+    "frontend": _Block((172 << 24) | (16 << 16), 19, "172.16.0.0/13", "frontend"),
+    "storage": _Block((172 << 24) | (24 << 16), 19, "172.24.0.0/13", "frontend"),
+}
 
 
 def addresses(fabric: Fabric) -> NDArray[np.uint32]:
-    """IPv4 address of every node as a number, 0 for all but NICs. Shape (nodes,).
+    """IPv4 address of every node as a number, that of its first port, 0 for all but NICs. Shape (nodes,).
 
-    The bits under the 10 are the NIC's number in its server (as many bits as the servers' NICs need), then the
-    server's number + 1: with 8 NICs 10.0.0.1 and 10.32.0.1 are the first two of the first server.
-
-    Raises `FabricError` on "servers" where 24 bits are too few, on "frontend" where 20 are for front-end NICs.
+    Raises `FabricError` as `port_addresses`.
     """
     address = np.zeros(len(fabric.nodes), dtype=np.uint32)
-    nics = fabric.nodes.filter(pl.col("kind") == "nic")
-    is_host = pl.col("tier").is_in(HOST_TIERS)
-    _number(address, nics.filter(~is_host), NETWORK, HOST_BITS, ("servers", "10.0.0.0/8"))
-    _number(address, nics.filter(is_host), FRONTEND_NETWORK, FRONTEND_HOST_BITS, ("frontend", "172.16.0.0/12"))
+    nics = _nics(fabric)
+    address[nics["node"].to_numpy()] = _numbered(fabric, nics.with_columns(port=0))
     return address
 
 
-def _number(
-    address: NDArray[np.uint32], nics: pl.DataFrame, network: int, host_bits: int, whose: tuple[str, str]
-) -> None:
-    """Writes the addresses of some NICs, which have a network of so many bits; `whose` it is and how it is written."""
-    rail, server = (nics[column].to_numpy().astype(np.int64) for column in ("index", "server"))
-    server_bits = host_bits - int(rail.max(initial=0)).bit_length()
-    # The last number of a subnet is its broadcast address.
-    if int(server.max(initial=0)) + 1 >= (1 << server_bits) - 1:
-        field, written = whose
+def port_addresses(fabric: Fabric) -> NDArray[np.uint32]:
+    """IPv4 address of every port as a number, 0 for those of switches. Shape (ports,).
+
+    Below the private network's own bits stand the NIC's number in its server, the port's number (both with as many bits
+    as the servers' NICs need), with sites the site's, the server's number, and a last bit that is 1 for the NIC and 0
+    for the switch at the other end: with 8 NICs 10.0.0.1 and 10.16.0.1 are the first two of the first server. Servers
+    count within their site, storage servers among themselves.
+
+    Raises `FabricError` on "servers" where 23 bits are too few, on "frontend" where 19 are for front-end NICs.
+    """
+    address = np.zeros(len(fabric.ports), dtype=np.uint32)
+    ports = fabric.ports.select("node", pl.col("number").alias("port"), pl.int_range(pl.len()).alias("row"))
+    nics = _nics(fabric).join(ports, on="node", maintain_order="left")
+    address[nics["row"].to_numpy()] = _numbered(fabric, nics)
+    return address
+
+
+def _nics(fabric: Fabric) -> pl.DataFrame:
+    """Every NIC with its place: `node`, `tier`, `nic` in its server, `site` and `server` in its site, from 0."""
+    asked, sites = fabric.plan, fabric.plan.get("sites")
+    first = pl.lit(0)
+    site = pl.lit(0)
+    if sites is not None:
+        site = pl.when(pl.col("tier") == "storage").then(0).otherwise(pl.col("site"))
+        first = site * (asked["servers"] // sites["count"])
+    first = pl.when(pl.col("tier") == "storage").then(asked.get("servers", 0)).otherwise(first)
+    nics = fabric.nodes.filter(pl.col("kind") == "nic")
+    return nics.select(
+        "node", "tier", pl.col("index").alias("nic"), site.alias("site"), (pl.col("server") - first).alias("server")
+    )
+
+
+def _numbered(fabric: Fabric, ports: pl.DataFrame) -> NDArray[np.uint32]:
+    """Addresses of ports of NICs, in order."""
+    found = np.zeros(len(ports), dtype=np.uint32)
+    site_bits = 0 if fabric.plan.get("sites") is None else SITE_BITS
+    for tier, block in _BLOCKS.items():
+        rows = np.flatnonzero((ports["tier"] == tier).to_numpy())
+        if len(rows):
+            planes = int(fabric.plan.get("planes", 1)) if tier == "server" else 1
+            found[rows] = _of_block(block, ports[rows.tolist()], planes, 0 if tier == "storage" else site_bits)
+    return found
+
+
+def _of_block(block: _Block, ports: pl.DataFrame, planes: int, site_bits: int) -> NDArray[np.uint32]:
+    nic, port, site, server = (ports[name].to_numpy().astype(np.int64) for name in ("nic", "port", "site", "server"))
+    port_bits = (planes - 1).bit_length()
+    server_bits = block.bits - 1 - int(nic.max()).bit_length() - port_bits - site_bits
+    most = 1 << max(server_bits, 0)
+    if server_bits < 1 or int(server.max()) >= most:
         raise FabricError(
-            field,
-            f"{written} has addresses for {(1 << server_bits) - 2} servers of {int(rail.max()) + 1} NICs, not for "
+            block.field,
+            f"{block.written} has addresses for {most} servers of {int(nic.max()) + 1} NICs"
+            f"{f' of {planes} ports' if planes > 1 else ''}{' at each site' if site_bits else ''}, not for "
             f"{int(server.max()) + 1}",
         )
-    address[nics["node"].to_numpy()] = network | (rail << server_bits) | (server + 1)
+    if int(site.max()) >= 1 << SITE_BITS:
+        raise FabricError("sites", f"there are addresses for {1 << SITE_BITS} sites, not for {int(site.max()) + 1}")
+    place = (((nic << port_bits | port) << site_bits) | site) << server_bits | server
+    found: NDArray[np.uint32] = (block.first + (place << 1 | 1)).astype(np.uint32)
+    return found

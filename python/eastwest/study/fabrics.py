@@ -121,7 +121,7 @@ def build_fabric(study: Study, name: str, cluster: str | None = None) -> Fabric:
         InputError: there is no such fabric or cluster, or the fabric joins several clusters and none is named.
         StudyError: it cannot be built; names the line at fault.
     """
-    name, cluster = _named(study, name, cluster)
+    name, cluster = named(study, name, cluster)
     return build(study, name, cluster, failures(study, name))
 
 
@@ -132,7 +132,7 @@ def with_tables(study: Study, name: str, cluster: str | None = None) -> tuple[Fa
         InputError: as `build_fabric`.
         StudyError: as `network`.
     """
-    name, cluster = _named(study, name, cluster)
+    name, cluster = named(study, name, cluster)
     failed = failures(study, name)
     if study.fabrics[name].routes is None:
         return build(study, name, cluster, failed), None
@@ -147,7 +147,7 @@ def routes(study: Study, name: str, cluster: str | None = None) -> tuple[Fabric,
         InputError: as `build_fabric`, or where no table can say what its balancing does.
         StudyError: it cannot be built; names the line at fault.
     """
-    name, cluster = _named(study, name, cluster)
+    name, cluster = named(study, name, cluster)
     built = network(study, name, cluster, failures(study, name))
     try:
         return built.fabric, built.routes(carriage(study, name))
@@ -155,7 +155,7 @@ def routes(study: Study, name: str, cluster: str | None = None) -> tuple[Fabric,
         raise study.error_at(("fabrics", name, "balancing"), f"fabric {name!r}: {error}") from None
 
 
-def _named(study: Study, name: str, cluster: str | None) -> tuple[str, str]:
+def named(study: Study, name: str, cluster: str | None) -> tuple[str, str]:
     """The fabric and the cluster that are meant."""
     from eastwest.document import nearest
 
