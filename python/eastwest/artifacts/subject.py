@@ -1,0 +1,45 @@
+"""What is built: a fabric of a study, joined to one of its clusters, and its address plan.
+
+Not here: what is made of it (`build`, and a module a part).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eastwest import spec
+from eastwest.artifacts.coordinates import PlanError
+from eastwest.artifacts.plan import Plan, make_plan
+from eastwest.fabric import FabricError
+from eastwest.spec import Study
+from eastwest.study import fabrics
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is built: a fabric of a study, joined to one of its clusters, and its plan."""
+
+    study: Study
+    fabric: str
+    cluster: str
+    plan: Plan
+
+    @property
+    def asked(self) -> spec.fabrics.Fabric:
+        """The fabric's entry in the study."""
+        return self.study.fabrics[self.fabric]
+
+
+def subject(study: Study, fabric: str, cluster: str | None = None) -> Subject:
+    """A fabric of a study with its plan: as designed, whatever the study says has failed.
+
+    Raises:
+        InputError: there is no such fabric or cluster, several, or the plan has no numbers or names for it.
+        StudyError: the fabric cannot be built; names the line.
+    """
+    name, of = fabrics.named(study, fabric, cluster)
+    built = fabrics.build(study, name, of, ())
+    try:
+        return Subject(study, name, of, make_plan(built, study.catalog_entries()))
+    except (PlanError, FabricError) as error:
+        raise study.error_at(("fabrics", name), f"fabric {study.base('fabrics', name)!r}: {error}") from None
