@@ -16,15 +16,21 @@ from eastwest.workload.formats.write_chakra import chakra_traces
 STUDY = """\
 name: round-trip
 seeds: 1
+tolerance: 0
 clusters:
-  pod: {{ server: hgx-h100, servers: 4 }}
+  pod: { server: hgx-h100, servers: 4 }
 fabrics:
-  rails: {{ shape: rail-optimized, technology: rocev2, link: 400 Gb/s, switch: sn5400, balancing: spray }}
+  rails: { shape: rail-optimized, technology: rocev2, link: 400 Gb/s, switch: sn5400, balancing: spray }
 workloads:
   given:
-    kind: operations
-    operations:
-{operations}
+"""
+JOB = """\
+    kind: training
+    model: {{ layers: 8, hidden: 2048, ffn: 8192, heads: 16, vocab: 32000 }}
+    sequence: 2048
+    global_batch: 64
+    memory: ignore
+    parallelism: {parallelism}
 """
 IMPORTED = "  back: {{ kind: imported, file: back.step.jsonl{more} }}\n"
 COMPUTE = "{ name: forward, compute: 1234567 ns }"
@@ -47,6 +53,12 @@ STEPS = {
     ],
     "pipeline": [COMPUTE, "{ name: talk, send_recv: { shift: 8 }, bytes: 64 MB, after: [forward] }", NEXT],
     "pairs": ["{ name: talk, send_recv: { pairs: [[0, 8], [8, 16], [3, 0]] }, bytes: 64 MB }", NEXT],
+    "queues-of-messages": [
+        "{ name: first, send_recv: { shift: 8 }, bytes: 100 MB, queue: one }",
+        "{ name: other, send_recv: { shift: 8 }, bytes: 100 MB, queue: two }",
+        "{ name: last, send_recv: { shift: 8 }, bytes: 50 MB, queue: one }",
+        "{ name: next, compute: 2 ms, after: [first] }",
+    ],
     "experts": [
         "{ name: dispatch, collective: all-to-all, bytes: 64 MB, group: 16 }",
         "{ name: mlp, compute: 2 ms, after: [dispatch] }",
@@ -55,25 +67,40 @@ STEPS = {
 }
 
 
-def saved(folder, operations, more=None):
-    text = STUDY.format(operations="\n".join(f"      - {each}" for each in operations))
+def listed(operations):
+    """A workload of operations."""
+    return "    kind: operations\n    operations:\n" + "".join(f"      - {each}\n" for each in operations)
+
+
+def saved(folder, workload, more=None):
     path = folder / "s.yaml"
-    path.write_text(text + (IMPORTED.format(more=more) if more is not None else ""))
+    workload = workload if isinstance(workload, str) else listed(workload)
+    path.write_text(STUDY + workload + (IMPORTED.format(more=more) if more is not None else ""))
     return spec.load(str(path))
 
 
-def there_and_back(folder, operations, more=""):
+def times_there_and_back(folder, workload, more=""):
     """Step times of a workload, and of what is imported from its traces."""
-    write(export(saved(folder, operations), "chakra", "rails", "given"), folder / "traces")
+    write(export(saved(folder, workload), "chakra", "rails", "given"), folder / "traces")
     files = sorted((folder / "traces").iterdir())  # export.json too, as `traces/*` names it
     write_imported(import_files(files), files, folder / "back.step.jsonl")
-    rows = study.run(saved(folder, operations, more)).rows
+    rows = study.run(saved(folder, workload, more)).rows
     return {row.workload: row.step_s for row in rows}
 
 
 @pytest.mark.parametrize("name", STEPS)
 def test_a_step_takes_as_long_once_it_is_read_back(name, tmp_path):
-    times = there_and_back(tmp_path, STEPS[name])
+    times = times_there_and_back(tmp_path, STEPS[name])
+    assert times["back"] == pytest.approx(times["given"], rel=1e-9)
+
+
+@pytest.mark.parametrize("protocol", ["", ", protocol: auto"])
+def test_messages_have_nccl_s_costs_once_they_are_read_back_only_where_they_had_them(protocol, tmp_path):
+    operations = [
+        "{ name: sum, collective: all-reduce, bytes: 64 MB, algorithm: auto }",
+        f"{{ name: talk, send_recv: {{ shift: 8 }}, bytes: 64 MB, after: [sum]{protocol} }}",
+    ]
+    times = times_there_and_back(tmp_path, operations, ", algorithm: auto")
     assert times["back"] == pytest.approx(times["given"], rel=1e-9)
 
 
@@ -112,28 +139,20 @@ def test_what_traces_cannot_say_is_told(tmp_path):
     )
 
 
-def test_messages_of_the_same_pairs_in_several_queues_are_told(tmp_path):
-    def told(queue):
-        operations = [
-            "{ name: first, send_recv: { shift: 8 }, bytes: 64 MB, queue: one }",
-            f"{{ name: second, send_recv: {{ shift: 8 }}, bytes: 64 MB, queue: {queue} }}",
-        ]
-        return export(saved(tmp_path, operations), "chakra", "rails", "given").told
-
-    assert any("messages of the same pairs have several queues" in each for each in told("other"))
-    assert not any("queues" in each for each in told("one"))
-
-
-def test_messages_that_an_import_by_auto_makes_dearer_are_told(tmp_path):
-    def told(more):
-        operations = [
-            "{ name: sum, collective: all-reduce, bytes: 64 MB, algorithm: auto }",
-            f"{{ name: talk, send_recv: {{ shift: 8 }}, bytes: 64 MB{more} }}",
-        ]
-        return export(saved(tmp_path, operations), "chakra", "rails", "given").told
-
-    assert any("messages are without NCCL's costs here" in each for each in told(""))
-    assert not any("NCCL's costs" in each for each in told(", protocol: auto"))
+@pytest.mark.parametrize(
+    ("parallelism", "tolerance"),
+    [
+        ("{ tensor: 8, pipeline: 2 }", 1e-6),
+        ("{ pipeline: 4, schedule: interleaved, virtual: 2 }", 1e-6),
+        ("{ tensor: 2, sharding: none }", 1e-6),
+        ("{ sharding: zero3 }", 1e-6),
+        ("{ tensor: 4, pipeline: 2, sharding: zero1 }", 1e-4),  # layers' collectives as one, beside weights on NVLink
+    ],
+)
+def test_a_training_job_takes_as_long_once_it_is_read_back(parallelism, tolerance, tmp_path):
+    job = JOB.format(parallelism=parallelism)
+    times = times_there_and_back(tmp_path, job, ", algorithm: auto")
+    assert times["back"] == pytest.approx(times["given"], rel=tolerance)
 
 
 def test_an_uneven_all_to_all_is_refused(tmp_path):

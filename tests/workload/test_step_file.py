@@ -10,7 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eastwest.errors import InputError
-from eastwest.workload import Collective, Compute, SendRecv, Step, Storage, read_step, shift, strided, write_step
+from eastwest.workload import (
+    Collective,
+    Compute,
+    SendRecv,
+    Step,
+    Storage,
+    Tuning,
+    read_step,
+    shift,
+    strided,
+    write_step,
+)
 from eastwest.workload.step_file import spans
 
 HEAD = {"eastwest": "step", "version": 1, "ranks": 16, "operations": 1}
@@ -31,6 +42,7 @@ STEP = Step(
         Collective("share", "broadcast", 1e6, (ranks(9, 3, 4),), "direct", queue="odd", repeats=3),
         Compute("update", 0.0, ("backward/0", "backward/9", "sum"), ranks(0, 1, 2, 9)),
         SendRecv("hand on", 5e5, shift(16, 8), after=("sum",)),
+        SendRecv("plain", 5e5, shift(16, 8), tuning=Tuning(is_done=True)),
     ),
 )
 
@@ -120,6 +132,7 @@ def test_spans_are_short(numbers, shown):
         ({"name": "x", "collective": "all-reduce", "bytes": [1] * 16}, "bytes is a number"),
         ({"name": "m", "send_recv": [[1, 1]], "bytes": 1}, "different numbers"),
         ({"name": "m", "send_recv": [[1]], "bytes": 1}, "a list of pairs"),
+        ({"name": "m", "send_recv": [[0, 1]], "bytes": 1, "nccl": "no"}, "nccl is true or false, not 'no'"),
         ({"group": "all", "of": ["0-3"]}, "a name of its own"),
         ({"group": "g", "of": ["0-3", "3-5"]}, "a rank is in two"),
         ({"group": "g", "of": ["0-3", "5"]}, "a set of a single rank"),
@@ -203,7 +216,20 @@ def test_whatever_stands_in_a_file_it_is_read_or_refused_by_its_name(tmp_path_fa
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4)
 JSON = st.recursive(LEAVES, st.lists, max_leaves=4)
-KEYS = ["name", "compute", "collective", "send_recv", "bytes", "group", "of", "ranks", "queue", "after", "repeats"]
+KEYS = [
+    "name",
+    "compute",
+    "collective",
+    "send_recv",
+    "bytes",
+    "group",
+    "of",
+    "ranks",
+    "queue",
+    "after",
+    "repeats",
+    "nccl",
+]
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), JSON))

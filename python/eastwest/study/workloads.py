@@ -115,7 +115,8 @@ def imported(asked: spec.Imported) -> Step:
         if isinstance(operation, Compute):
             return replace(operation, seconds=operation.seconds * asked.compute_factor)
         if isinstance(operation, SendRecv):
-            return replace(operation, tuning=Tuning() if asked.is_nccl else None)
+            is_asked = asked.is_nccl and not operation.is_without_nccl
+            return replace(operation, tuning=Tuning() if is_asked else None)
         if not isinstance(operation, Collective):
             return operation
         algorithm = asked.algorithm_of(operation.kind, spec.default_algorithm(operation.kind))

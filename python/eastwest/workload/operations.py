@@ -149,6 +149,11 @@ class SendRecv:
     overheads: Overheads = Overheads()
     tuning: Tuning | None = None
 
+    @property
+    def is_without_nccl(self) -> bool:
+        """Whether it is settled that NCCL's costs are not its own, whoever carries out collectives."""
+        return self.tuning is not None and self.tuning.is_done and self.overheads == Overheads()
+
 
 @dataclass(frozen=True)
 class Storage:

@@ -29,6 +29,7 @@ from eastwest.workload.operations import (
     Operation,
     SendRecv,
     Step,
+    Tuning,
     all_ranks,
     strided,
 )
@@ -49,7 +50,7 @@ _HEAD = {"eastwest", "version", "ranks", "operations", "origin"}
 _ENTRIES = {
     "compute": {"name", "compute", "ranks", "after"},
     "collective": {"name", "collective", "bytes", "group", "queue", "repeats", "after"},
-    "send_recv": {"name", "send_recv", "bytes", "queue", "after"},
+    "send_recv": {"name", "send_recv", "bytes", "queue", "nccl", "after"},
 }
 Ranks = npt.NDArray[np.uint32]
 
@@ -330,7 +331,10 @@ def _send_recv(reader: _Reader, entry: dict[str, Any], name: str) -> list[Operat
             raise reader.refuse("send_recv is a list of pairs: [[sender, receiver], ...]")
         _members(reader, pair)
     numbers = np.array(pairs, dtype=np.uint32)
-    return [SendRecv(name, size, numbers, _queue(reader, entry, "messages"), _after(reader, entry))]
+    if type(entry.get("nccl", True)) is not bool:
+        raise reader.refuse(f"nccl is true or false, not {entry['nccl']!r}")
+    tuning = None if entry.get("nccl", True) else Tuning(is_done=True)  # settled: it costs nothing
+    return [SendRecv(name, size, numbers, _queue(reader, entry, "messages"), _after(reader, entry), tuning=tuning)]
 
 
 _OPERATIONS = {"compute": _compute, "collective": _collective, "send_recv": _send_recv}
@@ -375,7 +379,8 @@ def _entries(step: Step) -> Iterator[dict[str, Any]]:
             yield {"name": operation.name, "compute": operation.seconds, **where, **after}
         elif isinstance(operation, SendRecv):
             about = {"send_recv": operation.pairs.tolist(), "bytes": operation.bytes, "queue": operation.queue}
-            yield {"name": operation.name, **about, **after}
+            costs = {"nccl": False} if operation.is_without_nccl else {}
+            yield {"name": operation.name, **about, **costs, **after}
         elif isinstance(operation, Collective) and _is_even_by_rank(operation):
             key = tuple(each.tobytes() for each in operation.groups)
             if key not in groups:

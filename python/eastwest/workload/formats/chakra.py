@@ -43,7 +43,8 @@ LONGEST_S = 1e6
 """Of a compute whose time is exact."""
 _RANK = re.compile(r"(?:\.|rank[-_]?)([0-9]{1,7})\.et$")
 _USED = {"is_cpu_op", "stream", "tid", "num_ops", "tensor_size", "pg_name"}
-_USED |= {"comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", schema.EXACT_SECONDS}
+_USED |= {"comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag"}
+_USED |= {schema.EXACT_SECONDS, schema.QUEUE, schema.WITHOUT_NCCL}
 _NEEDLESS = {"rf_id", "fw_parent", "fw_tid", "seq_id", "scope", "op_schema", "kernel_backend", "kernel_file"}
 _NEEDLESS |= {"involved_dim", "comm_priority"}
 """Attributes that say nothing about a step."""
@@ -305,6 +306,8 @@ class _Reading:
             peer=self._count(node, attributes, far),
             bytes=float(self._count(node, attributes, "comm_size")),
             tag=self._count(node, attributes, "comm_tag", 0),
+            queue=str(attributes.get(schema.QUEUE, "")),
+            is_without_nccl=attributes.get(schema.WITHOUT_NCCL) is True,
         )
 
     def _in_streams(self, nodes: list[Node]) -> list[Node]:

@@ -31,6 +31,10 @@ COLLECTIVES: tuple[TraceCollectiveKind, ...] = (
 
 EXACT_SECONDS = "eastwest_duration_s"
 """An attribute of our own: a compute's time, of which `duration_micros` has whole microseconds alone."""
+QUEUE = "eastwest_queue"
+"""An attribute of our own: the queue of a message."""
+WITHOUT_NCCL = "eastwest_without_nccl"
+"""An attribute of our own: a message without NCCL's costs, in a step whose collectives have them."""
 
 _PACKAGE = "eastwest.chakra"
 _Field = descriptor_pb2.FieldDescriptorProto

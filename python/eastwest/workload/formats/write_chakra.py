@@ -1,8 +1,9 @@
 """Writes a step as MLCommons Chakra execution traces, one a rank, and ASTRA-sim's list of its communicators.
 
 `after` becomes data dependencies, and the order of a rank's compute and of its queues control dependencies. Sizes are
-what a rank puts in, as Chakra counts them. A compute's time is in whole microseconds where simulators look for it, and
-exact in an attribute of our own. Not here: algorithms and channels, which are the simulators' matter.
+what a rank puts in, as Chakra counts them. A compute's time is in whole microseconds where simulators look for it.
+Attributes of our own, which others pass over, have its exact time, and the queues of messages. Not here: algorithms and
+channels, which are the simulators' matter.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def chakra_traces(step: Step) -> tuple[Iterator[bytes], str, tuple[str, ...]]:
     repeats = (getattr(operation, "repeats", 1) for parts in takes_part for operation, _ in parts)
     if sum(repeats) > MOST_NODES:
         raise ValueError(f"the traces would have more than {MOST_NODES:,} nodes: export a smaller job")
-    bodies = _Bodies({operation.name: tag for tag, operation in enumerate(step.operations)})
+    bodies = _Bodies({each.name: tag for tag, each in enumerate(step.operations)}, is_by_nccl=_is_by_nccl(step))
     traces = (_trace(rank, parts, bodies) for rank, parts in enumerate(takes_part))
     return traces, groups.as_json(), _told(step)
 
@@ -77,29 +78,15 @@ def _told(step: Step) -> tuple[str, ...]:
     told = ["algorithms and channels of collectives are left to the simulator"]
     if step.overlap_slowdown != 1.0 or any(slowed != 1.0 for slowed in step.slowdown_of_rank):
         told.append("by how much communication slows compute beside it is left out")
-    if _share_ends(step):
-        told.append(
-            "messages of the same pairs have several queues: a trace has no queues, and imported they share one"
-        )
     collectives = [each for each in step.operations if isinstance(each, Collective)]
-    is_nccl = any(each.tuning is not None for each in collectives)
-    if is_nccl and any(isinstance(each, SendRecv) and each.tuning is None for each in step.operations):
-        told.append("messages are without NCCL's costs here, which an import with algorithm: auto gives them")
     if any(size != round(size) for each in collectives for size in {_own_bytes(each, len(g)) for g in each.groups}):
         told.append("sizes are rounded to whole bytes")
     return tuple(told)
 
 
-def _share_ends(step: Step) -> bool:
-    """Whether messages between the same ranks run in several queues: an import orders messages by their ends."""
-    of_queue: dict[str, list[Any]] = {}
-    for each in step.operations:
-        if isinstance(each, SendRecv):
-            of_queue.setdefault(each.queue, []).append(each.pairs)
-    if len(of_queue) < 2:
-        return False
-    pairs = np.concatenate([np.unique(np.concatenate(listed), axis=0) for listed in of_queue.values()])
-    return len(np.unique(pairs, axis=0)) < len(pairs)
+def _is_by_nccl(step: Step) -> bool:
+    """Whether NCCL is to carry out collectives as it chooses: an import would then ask it for messages too."""
+    return any(isinstance(each, Collective) and each.tuning is not None for each in step.operations)
 
 
 class _Groups:
@@ -161,8 +148,8 @@ class _Bodies:
     Protobuf takes a message's entries in any order, so that a node is these bytes behind its number and waits.
     """
 
-    def __init__(self, tags: dict[str, int]) -> None:
-        self._tags = tags
+    def __init__(self, tags: dict[str, int], *, is_by_nccl: bool) -> None:
+        self._tags, self._is_by_nccl = tags, is_by_nccl
         self._known: dict[tuple[str, int, int], bytes] = {}
 
     def compute(self, operation: Compute) -> bytes:
@@ -194,7 +181,10 @@ class _Bodies:
             "comm_src": ("int32_val", ends[0]),
             "comm_dst": ("int32_val", ends[1]),
             "comm_tag": ("int32_val", self._tags[operation.name]),
+            schema.QUEUE: ("string_val", operation.queue),
         }
+        if self._is_by_nccl and operation.tuning is None:
+            entries[schema.WITHOUT_NCCL] = ("bool_val", True)
         return _body(operation, schema.SEND if is_send else schema.RECEIVE, entries)
 
 

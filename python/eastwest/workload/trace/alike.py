@@ -67,7 +67,7 @@ def _signature(rank: Condensed, numbers: dict[Channel, int]) -> Hashable:
             root = None if node.root is None else node.communicator.ranks.index(node.root)
             what = (node.kind, node.kind == "all-to-all" or node.bytes, root)  # which may be uneven
         elif isinstance(node, MessageNode):
-            what = (node.is_send, node.bytes)
+            what = (node.is_send, node.bytes, node.queue, node.is_without_nccl)
         told.append((what, operation.after, -1 if channel is None else numbers[channel]))
     return tuple(told)
 

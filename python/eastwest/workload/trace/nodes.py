@@ -63,6 +63,7 @@ class MessageNode(Node):
     """The rank sends `bytes` to `peer`, or receives them; the n-th of a tag belongs to the peer's n-th of that tag.
 
     What waits for a send goes on once the message has arrived, or where it `is_buffered` once it could be sent.
+    Messages of the same ranks run one after another within a `queue`; `is_without_nccl`: without its costs.
     """
 
     is_send: bool
@@ -70,6 +71,8 @@ class MessageNode(Node):
     bytes: float
     tag: int = 0
     is_buffered: bool = False
+    queue: str = ""
+    is_without_nccl: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from eastwest.workload.operations import Collective, Compute, Groups, Operation, SendRecv
+from eastwest.workload.operations import Collective, Compute, Groups, Operation, SendRecv, Tuning
 from eastwest.workload.trace.condense import Condensed
 from eastwest.workload.trace.naming import Names
 from eastwest.workload.trace.nodes import CollectiveNode, MessageNode, TraceCollectiveKind
@@ -35,11 +35,12 @@ class Writer:
         if isinstance(operation.node, CollectiveNode):
             found = list(self._uneven(one, operation.node, name, after)) if one.is_uneven else []
             found = found or [self._collective(one, operation.node, name, after)]
-        elif isinstance(operation.node, MessageNode):
+        elif isinstance(node := operation.node, MessageNode):
             listed = sorted(one.pairs)
-            queue = self._given.queue(tuple(listed), _ends(listed))
+            queue = self._given.queue((node.queue, *listed), node.queue or _ends(listed))
             pairs = np.array(listed, dtype=np.uint32)
-            found = [SendRecv(name, operation.node.bytes, pairs, queue, after)]
+            tuning = Tuning(is_done=True) if node.is_without_nccl else None  # settled: it costs nothing
+            found = [SendRecv(name, node.bytes, pairs, queue, after, tuning=tuning)]
         else:
             found = list(self._computes(one, name, after))
         self._names[id(one)] = tuple(each.name for each in found)
