@@ -1,12 +1,14 @@
 """MRC networks for the tests, small and of each kind: one, two and three tiers, rails, rails apart, parallel cables."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from eastwest.artifacts import Plan, make_plan
 from eastwest.catalog import Catalog
 from eastwest.catalog.entries import Switch
-from eastwest.fabric import Fabric, FabricPlan, build
+from eastwest.fabric import FabricPlan, build
 
 PARTS = Catalog.bundled()
 
@@ -27,9 +29,9 @@ def switch(cages: int) -> Switch:
     )
 
 
-def mrc(servers: int = 8, **changes: object) -> Fabric:
+def mrc(servers: int = 8, **changes: Any) -> Plan:
     """Two planes of a leaf-spine, 2 servers of 4 NICs a leaf, switches of 16 ports; but for `changes`."""
-    values: dict[str, object] = {
+    values: dict[str, Any] = {
         "name": "test",
         "shape": "leaf-spine",
         "servers": servers,
@@ -41,10 +43,10 @@ def mrc(servers: int = 8, **changes: object) -> Fabric:
         "switches": {"leaf": switch(16)},
         "servers_per_unit": 2,
     }
-    return build(FabricPlan(**(values | changes)))  # type: ignore[arg-type]
+    return make_plan(build(FabricPlan(**(values | changes))), PARTS)
 
 
-KINDS: dict[str, dict[str, object]] = {
+KINDS: dict[str, dict[str, Any]] = {
     "one tier": {"shape": "single-switch", "servers": 4, "servers_per_unit": None},
     "two tiers": {},
     "parallel cables": {"servers": 4, "servers_per_unit": 1},
@@ -57,10 +59,10 @@ KINDS: dict[str, dict[str, object]] = {
 
 
 @pytest.fixture(params=KINDS)
-def fabric(request: pytest.FixtureRequest) -> Fabric:
+def plan(request: pytest.FixtureRequest) -> Plan:
     return mrc(**KINDS[request.param])
 
 
 @pytest.fixture
-def build_mrc() -> Callable[..., Fabric]:
+def build_mrc() -> Callable[..., Plan]:
     return mrc

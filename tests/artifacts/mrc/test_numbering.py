@@ -6,49 +6,66 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eastwest.artifacts.coordinates import Part, PlanError
 from eastwest.artifacts.mrc import numbering
-from eastwest.fabric import FabricError
 
-TIERS = st.sampled_from(["leaf", "spine", "core"])
-
-
-def places(tier, lanes):
-    """Places that a tier has room for, of so many lanes each: a power of two of numbers, without the first."""
-    return {"leaf": 2**15, "spine": 2**14, "core": 2**13}[tier] // lanes - 1
+ROOMS = {"leaf": range(0x4000, 0x8000), "spine": range(0x8000, 0xC000), "core": range(0xC000, 0xE000)}
+LANES = st.sampled_from([1, 2, 3, 4, 8, 33])
 
 
-@given(st.data(), st.sampled_from([1, 2, 4, 8, 64]))
-def test_no_two_switches_of_a_plane_share_a_number(data, lanes):
-    def drawn():
-        tier = data.draw(TIERS)
-        place = data.draw(st.integers(0, places(tier, lanes) - 1))
-        return tier, place, data.draw(st.integers(0, lanes - 1))
+@st.composite
+def coordinates(draw, lanes):
+    """The coordinates of a switch of some tier: of such kinds as the address plan gives them."""
+    kind = draw(st.sampled_from(["number", "unit and rail", "pod and number", "group and number"]))
+    open_bits = {"number": 14, "unit and rail": 11, "pod and number": 7, "group and number": 7}[kind]
+    last = draw(st.integers(0, (1 << open_bits) // (1 << (lanes - 1).bit_length()) - 1))
+    if kind == "number":
+        return "leaf", (Part("number", last),)
+    if kind == "unit and rail":
+        return "leaf", (Part("unit", last), Part("rail", draw(st.integers(0, 7)), 3))
+    before = draw(st.integers(0, 63))
+    if kind == "pod and number":
+        return "spine", (Part("pod", before), Part("number", last))
+    return "core", (Part("core group", before), Part("number", last))
 
-    one, other = drawn(), drawn()
-    assert (numbering.locator(*one) == numbering.locator(*other)) == (one == other)
+
+@given(st.data(), LANES)
+def test_no_two_switches_or_lanes_of_a_plane_share_a_number(data, lanes):
+    one, other = data.draw(coordinates(lanes)), data.draw(coordinates(lanes))
+    if len(one[1]) != len(other[1]):
+        return  # a fabric numbers its leaves in one way
+    found = numbering.locators(one[0], "a", one[1], lanes) + numbering.locators(other[0], "b", other[1], lanes)
+    assert len(set(found)) == (lanes if one == other else 2 * lanes)
 
 
-@given(TIERS, st.data(), st.sampled_from([1, 2, 16, 128]))
-def test_numbers_are_global_and_never_nothing(tier, data, lanes):
-    place = data.draw(st.integers(0, places(tier, lanes) - 1))
+@given(st.data(), LANES)
+def test_numbers_stay_within_their_tiers(data, lanes):
+    tier, parts = data.draw(coordinates(lanes))
     # 0x0000 ends a path, and what follows 0xdfff is local to a switch (RFC 9800).
-    assert 0x0001 <= numbering.locator(tier, place, lanes - 1) <= 0xDFFF
+    assert all(number in ROOMS[tier] for number in numbering.locators(tier, "a", parts, lanes))
 
 
-def test_what_fits_is_let_through_and_one_more_refused():
-    for lanes in (1, 3, 4, 200):
-        turns = 1 << (lanes - 1).bit_length()
-        numbering.refuse_beyond_room("leaf", 2**15 // turns - 1, lanes)
-        with pytest.raises(FabricError, match="16-bit uSIDs numbers") as refused:
-            numbering.refuse_beyond_room("leaf", 2**15 // turns, lanes)
-        assert refused.value.field == "planes"
-        assert "try" in refused.value.message
+@given(st.data(), LANES)
+def test_more_lanes_renumber_none_that_are_there(data, lanes):
+    tier, parts = data.draw(coordinates(lanes))
+    for fewer in range(1, lanes):
+        assert numbering.locators(tier, "a", parts, fewer) == numbering.locators(tier, "a", parts, lanes)[:fewer]
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_a_place_beyond_the_room_is_refused_with_ways_out(lanes):
+    room = 2**14 // lanes
+    numbering.locators("leaf", "leaf-7", (Part("number", room - 1),), lanes)
+    with pytest.raises(
+        PlanError, match=rf"leaf-7: .*room for {room:,} numbers of the number of a leaf.*try more planes"
+    ):
+        numbering.locators("leaf", "leaf-7", (Part("number", room),), lanes)
 
 
 def test_ports_beyond_the_local_numbers_are_refused():
-    numbering.refuse_beyond_ports(8192)
-    with pytest.raises(FabricError, match="8,192 local uSIDs"):
-        numbering.refuse_beyond_ports(8193)
+    assert numbering.port("leaf-7", 8191) == 0xFFFF
+    with pytest.raises(PlanError, match="leaf-7: a leaf has 8,192 local uSIDs"):
+        numbering.port("leaf-7", 8192)
 
 
 def test_a_plane_has_a_block_of_its_own_in_the_range_for_srv6():

@@ -31,11 +31,15 @@ class Path:
 
 @dataclass(frozen=True)
 class Directory:
-    """All by name: uSIDs of each switch, one a lane; lanes to each switch above it; each NIC's leaf and port by plane."""
+    """All by name: uSIDs of each switch, one a lane; lanes to each switch above it; each NIC's leaf and port by plane.
+
+    `addresses` are those of NICs, which packets inside the one that carries the path are for.
+    """
 
     usids: Mapping[str, tuple[int, ...]]
     above: Mapping[str, Mapping[str, int]]
     nics: Mapping[str, Mapping[int, tuple[str, int]]]
+    addresses: Mapping[str, IPv6Address]
 
     def path(self, climb: Climb, receiver: str) -> Path | None:
         """The whole path of a climb to a NIC; None where no switch of the climb is above the NIC's leaf."""
@@ -73,7 +77,12 @@ class Directory:
                 for name, usids in self.usids.items()
             },
             "nics": {
-                name: [{"plane": plane, "leaf": leaf, "port": f"{port:04x}"} for plane, (leaf, port) in places.items()]
+                name: {
+                    "address": str(self.addresses[name]),
+                    "ports": [
+                        {"plane": plane, "leaf": leaf, "port": f"{port:04x}"} for plane, (leaf, port) in places.items()
+                    ],
+                }
                 for name, places in self.nics.items()
             },
         }
@@ -86,7 +95,8 @@ def read(plain: Mapping[str, Any]) -> Directory:
         {name: tuple(int(usid, 16) for usid in of["usids"]) for name, of in switches.items()},
         {name: of["above"] for name, of in switches.items()},
         {
-            name: {place["plane"]: (place["leaf"], int(place["port"], 16)) for place in places}
-            for name, places in plain["nics"].items()
+            name: {place["plane"]: (place["leaf"], int(place["port"], 16)) for place in of["ports"]}
+            for name, of in plain["nics"].items()
         },
+        {name: IPv6Address(of["address"]) for name, of in plain["nics"].items()},
     )

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eastwest.artifacts.mrc.tree import Tree
+from eastwest.artifacts.mrc.tree import Nic, Tree
 from eastwest.engine.defaults import MRC_ENTROPIES
 
 
@@ -37,21 +37,19 @@ def entropies(planes: int) -> int:
     return MRC_ENTROPIES // planes * planes
 
 
-def climbs(tree: Tree, nic: int, planes: int) -> list[Climb]:
-    """The climb of each entropy value of a NIC (its node), in order, over the planes where it has a cable."""
-    wired = [plane for plane in range(planes) if (nic, plane) in tree.leaf_of]
-    if not wired:
-        return []
+def climbs(tree: Tree, nic: Nic) -> list[Climb]:
+    """The climb of each entropy value of a NIC, in order, over the planes where it has a cable."""
+    wired = sorted(tree.leaf_of[nic])
     turns = entropies(len(wired)) // len(wired)
     of_plane = []
     for plane in wired:
-        leaf, number = tree.leaf_of[nic, plane]
-        before = sum(other < number for other in tree.nic_at[leaf])
-        of_plane.append([_climb(tree, plane, leaf, before * turns + turn) for turn in range(turns)])
+        leaf, _ = tree.leaf_of[nic][plane]
+        first = tree.rank[nic][plane] * turns
+        of_plane.append([_climb(tree, plane, leaf, first + turn) for turn in range(turns)])
     return [climb for turn in zip(*of_plane, strict=True) for climb in turn]
 
 
-def _climb(tree: Tree, plane: int, leaf: int, turn: int) -> Climb:
+def _climb(tree: Tree, plane: int, leaf: str, turn: int) -> Climb:
     """The climb of a turn: its digits to the bases of switches and lanes, each counted on from those before it.
 
     So every combination has its turn once, and lanes change as switches do and not only once these are through.
@@ -60,8 +58,7 @@ def _climb(tree: Tree, plane: int, leaf: int, turn: int) -> Climb:
     shift = 0
     while uppers := tree.uppers[switches[-1]]:
         turn, shift = _digit(turn, shift, len(uppers))
-        upper = uppers[shift % len(uppers)]
-        width = len(tree.above[switches[-1]][upper])
+        upper, width = uppers[shift % len(uppers)]
         turn, shift = _digit(turn, shift, width)
         switches.append(upper)
         up.append(shift % width)
@@ -70,8 +67,7 @@ def _climb(tree: Tree, plane: int, leaf: int, turn: int) -> Climb:
     for width in widths:
         turn, shift = _digit(turn, shift, width)
         down.append(shift % width)
-    names = tuple(tree.switches[node].name for node in switches)
-    return Climb(plane, names, tuple(up), tuple(reversed(down)))
+    return Climb(plane, tuple(switches), tuple(up), tuple(reversed(down)))
 
 
 def _digit(turn: int, shift: int, base: int) -> tuple[int, int]:
