@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from eastwest.artifacts import mrc
+from eastwest.artifacts.coordinates import PlanError
 from eastwest.artifacts.file import File
 from eastwest.artifacts.plan_json import plan_file
 from eastwest.artifacts.subject import Subject
@@ -16,7 +18,12 @@ from eastwest.errors import InputError
 
 Part = Callable[[Subject], Iterable[File]]
 
-PARTS: Mapping[str, Part] = {}
+
+def _mrc(subject: Subject) -> Iterable[File]:
+    return mrc.files(subject.plan) if subject.plan.technology == "mrc" else ()
+
+
+PARTS: Mapping[str, Part] = {"mrc": _mrc}
 """Parts by the name that `--only` knows, in the order in which they are written. One that a fabric needs nothing of
 gives no file."""
 
@@ -26,6 +33,7 @@ def build(subject: Subject, only: Sequence[str] = ()) -> tuple[File, ...]:
 
     Raises:
         InputError: there is no such part, or the fabric needs nothing of it.
+        StudyError: a part has no numbers for the fabric, or is not made for its shape; names the line.
     """
     for name in only:
         if name not in PARTS:
@@ -36,7 +44,10 @@ def build(subject: Subject, only: Sequence[str] = ()) -> tuple[File, ...]:
     for name, part in PARTS.items():
         if only and name not in only:
             continue
-        of_part = list(part(subject))
+        try:
+            of_part = list(part(subject))
+        except PlanError as error:
+            raise subject.refused(error) from None
         if name in only and not of_part:
             raise InputError(f"--only {name}: a fabric of {subject.plan.technology} needs none of it")
         files += of_part

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from eastwest import spec
 from eastwest.artifacts.coordinates import PlanError
 from eastwest.artifacts.plan import Plan, make_plan
+from eastwest.errors import InputError
 from eastwest.fabric import FabricError
-from eastwest.spec import Study
+from eastwest.spec import Study, StudyError
 from eastwest.study import fabrics
 
 
@@ -29,6 +30,10 @@ class Subject:
         """The fabric's entry in the study."""
         return self.study.fabrics[self.fabric]
 
+    def refused(self, error: InputError) -> StudyError:
+        """The error to raise where a part of what is built cannot be: at the fabric's line in the study."""
+        return _at(self.study, self.fabric, error)
+
 
 def subject(study: Study, fabric: str, cluster: str | None = None) -> Subject:
     """A fabric of a study with its plan: as designed, whatever the study says has failed.
@@ -42,4 +47,8 @@ def subject(study: Study, fabric: str, cluster: str | None = None) -> Subject:
     try:
         return Subject(study, name, of, make_plan(built, study.catalog_entries()))
     except (PlanError, FabricError) as error:
-        raise study.error_at(("fabrics", name), f"fabric {study.base('fabrics', name)!r}: {error}") from None
+        raise _at(study, name, error) from None
+
+
+def _at(study: Study, fabric: str, error: InputError) -> StudyError:
+    return study.error_at(("fabrics", fabric), f"fabric {study.base('fabrics', fabric)!r}: {error}")
