@@ -40,7 +40,8 @@ def _vocabulary() -> dict[str, str]:
                 words |= {f"{prefix}{spelling}": f"{2**power} * {base}" for prefix, power in _BINARY.items()}
     words |= {"bits": "1 * bit", "bytes": "1 * byte"}
     words |= {f"{prefix}s": f"1e{power} * second" for prefix, power in _SMALL.items()}
-    words |= {"s": "1 * second", "min": "60 * second", "h": "3600 * second", "day": "86400 * second"}
+    words |= {"s": "1 * second", "min": "60 * second", "h": "3600 * second"}
+    words |= dict.fromkeys(("d", "day", "days"), "86400 * second")
     words |= {"mm": "1e-3 * meter", "cm": "1e-2 * meter", "m": "1 * meter", "km": "1e3 * meter"}
     return words
 
@@ -70,7 +71,7 @@ _KINDS = (RATE, SIZE, TIME, LENGTH, POWER, COMPUTE, _FREQUENCY)
 
 _STEPS = (
     *(("ps", 1e-12), ("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)),
-    *(("min", 60.0), ("h", 3600.0), ("day", 86400.0)),
+    *(("min", 60.0), ("h", 3600.0), ("days", 86400.0)),
 )
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _WRITTEN = re.compile(rf"\s*({_NUMBER})\s*(\S.*?)?\s*", re.ASCII)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from eastwest import spec
-from eastwest.study import run, scaling, sensitivity, to_json, to_table
+from eastwest.study import pace, run, scaling, sensitivity, to_json, to_table
 
 PAYLOAD = 4096 / 4178
 """Of a full RoCEv2 packet."""
@@ -203,6 +203,21 @@ def test_llama_3_s_failures_leave_more_than_nine_tenths_of_the_time():
     assert saved.goodput > 0.9
 
 
+def test_a_job_that_fails_before_its_first_checkpoint_is_told_to_get_nowhere():
+    failing = {"checkpoint": {"bytes": "1 TB"}, "reliability": {"gpu_mtbf": "1 min"}}
+    (only,) = run(spec.from_mapping(values(failing, APART))).rows
+    assert only.data_path.checkpoints.goodput == pytest.approx(0, abs=1e-9)
+    (told,) = pace.sentences([only])
+    assert told.endswith("it fails again before it gets from one checkpoint to the next.")
+
+
+def test_gpus_that_only_compute_are_never_idle():
+    work = [{"name": "work", "compute": "300 ms"}]  # three tenths of a second are no sum of powers of two
+    only = row({}, None, work)
+    assert (only.gpu_idle_share, only.cost.idle_gpu_hours_per_day) == (0, 0)
+    assert row({"data": IMAGES}, operations=work).gpu_idle_share >= 0
+
+
 def test_results_have_it_in_json_and_in_columns():
     study = spec.from_mapping(values({"data": IMAGES, "checkpoint": {"bytes": "1 TB"}}, APART))
     result = run(study)
@@ -230,6 +245,7 @@ REFUSED = [
     ({"checkpoint": {"every": "1 h"}}, APART, "checkpoint needs its 'bytes'"),
     ({"data": {**IMAGES, "cpu": "1 ms"}}, APART, "on how many cores of each server, with workers: 64"),
     ({"checkpoint": {"bytes": "1 TB", "every": "often"}}, APART, "or steps, as in 500 steps, or optimal"),
+    ({"checkpoint": {"bytes": "1 TB", "every": "0 steps"}}, APART, "'0 steps': steps are a whole number from 1"),
     ({"checkpoint": {"bytes": "1 TB", "mode": "asink"}}, APART, "did you mean 'async'"),
     ({"reliability": {"restart": "1 min"}}, APART, "goes on from a checkpoint"),
     ({"data": IMAGES}, None, "or say what a server reads elsewhere, with read_rate"),

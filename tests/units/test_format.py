@@ -33,6 +33,7 @@ def test_sizes_are_shown_in_decimal_units():
         (2.0, "2 s"),
         (90, "90 s"),
         (7200, "2 h"),
+        (1_425_600, "16.5 days"),
         (0, "0 s"),
         (999.6e-6, "1 ms"),
         (3e-13, "0.3 ps"),

@@ -43,7 +43,10 @@ def test_sizes_are_bytes_and_tell_decimal_from_binary(text, size):
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("1.5 us", 1.5e-6), ("1.5 µs", 1.5e-6), ("1.5 μs", 1.5e-6), ("330 ns", 330e-9), ("7 ps", 7e-12), ("3 h", 10800.0)],
+    [
+        *(("1.5 us", 1.5e-6), ("1.5 µs", 1.5e-6), ("1.5 μs", 1.5e-6), ("330 ns", 330e-9), ("7 ps", 7e-12)),
+        *(("3 h", 10800.0), ("2 d", 172800.0), ("1 day", 86400.0), ("2 days", 172800.0)),
+    ],
 )
 def test_times_are_seconds_and_both_mu_signs_are_read(text, seconds):
     assert units.parse_time(text) == seconds

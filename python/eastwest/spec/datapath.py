@@ -62,6 +62,8 @@ def _every(written: Any) -> Any:
         return written
     if isinstance(written, str) and (counted := _STEPS.fullmatch(written)):
         return Steps(int(counted[1]))
+    if isinstance(written, str) and written.strip().endswith(("step", "steps")):
+        raise refuse(f"{written!r}: steps are a whole number from 1 to 999999999, as in 500 steps")
     try:
         return units.parse_time(written)
     except units.UnitError as error:

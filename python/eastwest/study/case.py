@@ -25,6 +25,9 @@ class Case:
     fidelity: Fidelity
 
 
+_ROUNDING = 1e-12
+
+
 @dataclass(frozen=True)
 class Price:
     """What an idle GPU costs an hour; `amount` is None where the study names no price."""
@@ -45,7 +48,7 @@ def row(case: Case, network: Network, step: Step, carriage: Carriage, run: Run, 
     busy = run.compute_s.mean(axis=1)
     # in a step that takes no time nobody waits
     shares = np.divide(busy, run.step_s, out=np.ones_like(busy), where=run.step_s > 0.0)
-    idle_share = max(float(np.median(1.0 - shares)), 0.0)
+    idle_share = _idle(float(np.median(shares)))
     ideal_s = float(ideal.communication_s.max(initial=0.0))
     return Row(
         fabric=case.fabric,
@@ -75,11 +78,17 @@ def row(case: Case, network: Network, step: Step, carriage: Carriage, run: Run, 
     )
 
 
+def _idle(busy_share: float) -> float:
+    """What is left of a share of time; sums that are one but for rounding leave nothing."""
+    idle_share = 1.0 - busy_share
+    return idle_share if idle_share > _ROUNDING else 0.0
+
+
 def fed(row: Row, path: DataPath | None, gpus: int, gpu_hour: Price) -> Row:
     """The row with what feeds its steps: its GPUs idle also while they wait for data."""
     if path is None:
         return row
-    idle_share = max(1.0 - row.compute_s / path.pace_s, 0.0) if path.pace_s else 0.0
+    idle_share = _idle(row.compute_s / path.pace_s) if path.pace_s else 0.0
     idle = cost.of_idleness(gpus, idle_share, gpu_hour.amount, gpu_hour.currency)
     return replace(row, data_path=path, gpu_idle_share=idle_share, cost=idle)
 

@@ -14,6 +14,8 @@ from eastwest.units import format_time
 
 MOST_NAMED = 4
 """Of more fabrics than these only the number is told."""
+HOPELESS = 5e-4
+"""Less goodput is shown as none."""
 CAUSES = {"checkpoints": "checkpoints", "lost_work": "work done again", "restarts": "restarts"}
 """What takes a job's time beside its steps, in words."""
 _GOES_ON = {
@@ -66,11 +68,11 @@ def _goodput(found: Sequence[tuple[Row, DataPath]]) -> str:
     best = max(saved.goodput for _, saved in all_saved)
     least, most = (f"{share * 100:.1f} %" for share in (worst.goodput, best))
     span = least if least == most else f"{least} to {most}"
+    every = f"with a failure every {format_time(worst.mtbf_s)} and a checkpoint every {format_time(worst.every_s)}"
+    if worst.goodput < HOPELESS:
+        return f"goodput is {span}, {every}: it fails again before it gets from one checkpoint to the next."
     cause, hours = max(lost(path.gpu_hours_a_month).items(), key=lambda each: each[1])
-    return (
-        f"goodput is {span}, with a failure every {format_time(worst.mtbf_s)} and a checkpoint every "
-        f"{format_time(worst.every_s)}; {cause} cost most, {hours:,.0f} GPU-hours a month."
-    )
+    return f"goodput is {span}, {every}; {cause} cost most, {hours:,.0f} GPU-hours a month."
 
 
 def lost(hours: GpuHours) -> dict[str, float]:
