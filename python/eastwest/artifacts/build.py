@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from eastwest.artifacts import mrc
+from eastwest.artifacts import infiniband, mrc
 from eastwest.artifacts.coordinates import PlanError
 from eastwest.artifacts.file import File
 from eastwest.artifacts.plan_json import plan_file
@@ -23,7 +23,10 @@ def _mrc(subject: Subject) -> Iterable[File]:
     return mrc.files(subject.plan) if subject.plan.technology == "mrc" else ()
 
 
-PARTS: Mapping[str, Part] = {"mrc": _mrc}
+PARTS: Mapping[str, Part] = {
+    "infiniband": infiniband.files,
+    "mrc": _mrc,
+}
 """Parts by the name that `--only` knows, in the order in which they are written. One that a fabric needs nothing of
 gives no file."""
 

@@ -85,11 +85,16 @@ class Cable:
 
 @dataclass(frozen=True)
 class Subnet:
-    """What one discovery found. `lids` has the end that each LID leads to, all 2^LMC of an end's."""
+    """What one discovery found.
+
+    `lids` has the end that each LID leads to, all 2^LMC of an end's; `port_guids` the GUIDs of adapters' ports. A list
+    of ports knows adapters by these alone.
+    """
 
     nodes: dict[int, Node]
     cables: tuple[Cable, ...]
     lids: dict[int, End]
+    port_guids: dict[End, int]
 
     def find(self, name: str) -> Node | None:
         """The first node of a name."""
@@ -119,7 +124,7 @@ def parse_subnet(text: str, file: str) -> Subnet:
             f"{file}: there is no InfiniBand node in it; what is read is what `ibnetdiscover` prints, alone or with -p"
         )
     cables = tuple(found.cables[ends] for ends in sorted(found.cables))
-    return Subnet(found.nodes, cables, found.lids)
+    return Subnet(found.nodes, cables, found.lids, found.port_guids)
 
 
 @dataclass
@@ -130,6 +135,7 @@ class _Found:
     nodes: dict[int, Node] = field(default_factory=dict)
     cables: dict[tuple[End, End], Cable] = field(default_factory=dict)
     lids: dict[int, End] = field(default_factory=dict)
+    port_guids: dict[End, int] = field(default_factory=dict)
     node: Node | None = None
 
     def take(self, number: int, line: str) -> None:
@@ -140,12 +146,13 @@ class _Found:
         elif port := _PORT.match(line):
             if self.node is None:
                 raise InputError(f"{self.file}:{number}: a port before any node: is the file's head cut off?")
-            mine, _, guid, other, _, told = port.groups()
-            end = End(self.node.guid, int(mine))
+            mine, mine_guid, guid, other, other_guid, told = port.groups()
+            end, far = End(self.node.guid, int(mine)), End(int(guid, 16), int(other))
+            self.port_guids |= {of: int(told, 16) for of, told in ((end, mine_guid), (far, other_guid)) if told}
             told = told or ""
             if self.node.kind != "switch":
                 self._lid(told.partition('"')[0], end)
-            self._cable(end, End(int(guid, 16), int(other)), told.rpartition('"')[2])
+            self._cable(end, far, told.rpartition('"')[2])
         elif row := _ROW.match(line):
             self._take_row(*row.groups())
 
@@ -158,6 +165,8 @@ class _Found:
                 return
             node = self._node(int(who, 16), _KINDS[what], called or "", None)
             found.append(End(node.guid, int(of)))
+            if node.kind != "switch":
+                self.port_guids[found[-1]] = node.guid
             if int(number):
                 self.lids.setdefault(int(number), End(node.guid, 0) if node.kind == "switch" else found[-1])
         self._cable(found[0], found[1], f"{width}x {speed}")

@@ -14,6 +14,7 @@ from eastwest.engine import Balancing, HashSeeds, QpUse
 from eastwest.fabric import FrontendNetwork, Shape, TierPair
 from eastwest.spec.failures import Failure
 from eastwest.spec.packets import TRANSPORTS, Packets, stated
+from eastwest.spec.subnet import Subnet
 from eastwest.spec.values import (
     ClusterName,
     Count,
@@ -77,11 +78,12 @@ _NEEDED = {"torus": ("switch", "dims"), "dragonfly-plus": ("switch", "groups"), 
 """What a shape cannot be built without; others need a switch."""
 
 
-def meaningless(shape: Any, tiers: Any) -> tuple[str, ...]:
-    """Entries that cannot be said of a fabric of this shape and number of tiers, nor are inherited by one."""
+def meaningless(shape: Any, tiers: Any, technology: Any = None) -> tuple[str, ...]:
+    """Entries that cannot be said of a fabric of this shape, tiers and technology, nor are inherited by one."""
+    of_others = () if technology in (None, "infiniband") else ("subnet",)
     if not isinstance(shape, str):  # as its own entry has it, which may state neither, or nonsense
-        return _NOT_FOR_ONE_TIER if tiers == 1 else ()
-    return (*_MEANINGLESS.get(shape, _OF_OTHER_SHAPES), *(_NOT_FOR_ONE_TIER if tiers == 1 else ()))
+        return (*of_others, *(_NOT_FOR_ONE_TIER if tiers == 1 else ()))
+    return (*of_others, *_MEANINGLESS.get(shape, _OF_OTHER_SHAPES), *(_NOT_FOR_ONE_TIER if tiers == 1 else ()))
 
 
 def _beside(written: Any, info: ValidationInfo) -> Path:
@@ -263,6 +265,8 @@ class Fabric(Entry):
     """What has failed, or runs slower than it was built to."""
     packets: Packets = Packets()
     """How packets are sent and switched, where every packet is simulated."""
+    subnet: Subnet | None = None
+    """What InfiniBand's subnet manager is told, where its files are built."""
 
     @field_validator("balancing", mode="before")
     @classmethod
@@ -282,6 +286,9 @@ class Fabric(Entry):
         for name in meaningless(self.shape, self.tiers):
             if getattr(self, name):
                 raise refuse(f"{name} has no meaning {what}", at=name)
+        if self.subnet is not None and self.technology != "infiniband":
+            message = f"a subnet manager is InfiniBand's, and the technology is {self.technology}: leave it out"
+            raise refuse(message, at="subnet")
         if self.shape == "scheduled" and self.balancing != "spray":
             raise refuse("a scheduled fabric spreads cells evenly by itself: leave balancing out", at="balancing")
         if self.routes is not None and self.balancing not in OVER_TABLES:

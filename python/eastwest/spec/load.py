@@ -196,7 +196,7 @@ def _merged(
         entry = entries[owner]
         if not isinstance(entry, dict):
             continue
-        lost = meaningless(entry.get("shape"), entry.get("tiers"))
+        lost = meaningless(entry.get("shape"), entry.get("tiers"), entry.get("technology"))
         merged = {key: value for key, value in merged.items() if key not in lost}
         stated = {key: value for key, value in entry.items() if key != "like"}
         merged |= stated
