@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from eastwest.artifacts import infiniband, mrc
 from eastwest.artifacts.coordinates import PlanError
 from eastwest.artifacts.file import File
+from eastwest.artifacts.frr import frr
 from eastwest.artifacts.plan_json import plan_file
 from eastwest.artifacts.subject import Subject
 from eastwest.document import nearest
@@ -24,6 +25,7 @@ def _mrc(subject: Subject) -> Iterable[File]:
 
 
 PARTS: Mapping[str, Part] = {
+    "frr": frr,
     "infiniband": infiniband.files,
     "mrc": _mrc,
 }

@@ -10,6 +10,7 @@ the GPUs' nor of each other. Not here: addresses of links between switches and o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import IPv4Network, collapse_addresses
 
 import numpy as np
 import polars as pl
@@ -38,6 +39,11 @@ _BLOCKS = {
     "frontend": _Block((172 << 24) | (16 << 16), 19, "172.16.0.0/13", "frontend"),
     "storage": _Block((172 << 24) | (24 << 16), 19, "172.24.0.0/13", "frontend"),
 }
+
+
+def networks() -> tuple[IPv4Network, ...]:
+    """The networks that the addresses of all NICs are in, and those of the switches' ports beside them."""
+    return tuple(collapse_addresses(IPv4Network((block.first, 32 - block.bits)) for block in _BLOCKS.values()))
 
 
 def addresses(fabric: Fabric) -> NDArray[np.uint32]:
