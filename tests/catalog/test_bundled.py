@@ -233,6 +233,7 @@ def test_entries_are_complete(kind, name):
     )(name)
     assert is_dataclass(part)
     optional = {"host_cores_saved", "ethernet_port_bps", "nvlink_sharp", "architecture", "sms"}
+    optional |= {"buffer_bytes", "cell_bytes", "sonic_platform", "sonic_hwsku"}
     optional |= {
         field.name for field in fields(part) if field.name.endswith(("_flops", "training_share", "_fp8_share"))
     }

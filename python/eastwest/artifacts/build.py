@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from eastwest.artifacts import infiniband, mrc
+from eastwest.artifacts import infiniband, mrc, sonic
 from eastwest.artifacts.coordinates import PlanError
 from eastwest.artifacts.file import File
 from eastwest.artifacts.frr import frr
@@ -25,6 +25,7 @@ def _mrc(subject: Subject) -> Iterable[File]:
 
 
 PARTS: Mapping[str, Part] = {
+    "sonic": sonic.files,
     "frr": frr,
     "infiniband": infiniband.files,
     "mrc": _mrc,

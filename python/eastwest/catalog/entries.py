@@ -89,6 +89,10 @@ class Switch:
     A switch with co-packaged optics has fibre ports for cages, and its power includes the optics. Of a part of a
     scheduled fabric, `cell_cages` are those that carry cells between leaves and fabric elements (all, of an element),
     and `cell_efficiency` is what cells leave of their rate for packets. A cage has `cage_lanes`, which its ports share.
+
+    For its configuration: `buffer_bytes` is the packet memory that all ports share, given out in cells of
+    `cell_bytes`; `headroom_pool` says that headroom comes from a pool of its own and is no part of what each group has
+    reserved; `sonic_platform` and `sonic_hwsku` are SONiC's names of the box. None: not known.
     """
 
     name: str
@@ -105,6 +109,11 @@ class Switch:
     cell_efficiency: float = 1.0
     in_network_reduction: bool = False
     cage_lanes: int = 8
+    buffer_bytes: float | None = None
+    cell_bytes: int | None = None
+    headroom_pool: bool = False
+    sonic_platform: str | None = None
+    sonic_hwsku: str | None = None
 
     @property
     def packet_cages(self) -> int:

@@ -94,6 +94,12 @@ def _text(written: Any) -> str:
     return written
 
 
+def _identifier(written: Any) -> str:
+    if not isinstance(written, str) or not re.fullmatch(r"[A-Za-z0-9][\w.+-]{0,254}", written, re.ASCII):
+        raise ValueError(f"{written!r} is no name of letters, digits, - and _")
+    return written
+
+
 _latency = _up_to(1.0, "1 s, the longest that a part may hold data up")
 _technology = _word(*get_args(Technology))
 
@@ -149,6 +155,11 @@ FIGURES: dict[str, dict[str, Figure]] = {
         "cell_efficiency": Figure("cell_efficiency", _fraction),
         "in_network_reduction": Figure("in_network_reduction", _flag),
         "cage_lanes": Figure("cage_lanes", _count),
+        "buffer": Figure("buffer_bytes", units.parse_size),
+        "cell": Figure("cell_bytes", lambda written: int(units.parse_size(written))),
+        "headroom_pool": Figure("headroom_pool", _flag),
+        "sonic_platform": Figure("sonic_platform", _identifier),
+        "sonic_hwsku": Figure("sonic_hwsku", _identifier),
     },
     "servers": {
         "gpu": Figure("gpu", _name),
