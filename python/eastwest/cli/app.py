@@ -13,6 +13,7 @@ import typer
 from eastwest.cli import (
     build,
     catalog,
+    check,
     curve,
     expect,
     export,
@@ -69,6 +70,7 @@ for verb in (
     import_,
     export,
     build,
+    check,
     validate,
     init,
     schema,

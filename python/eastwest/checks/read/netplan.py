@@ -1,0 +1,45 @@
+"""Netplan's YAML: addresses, MTU and MAC of each Ethernet interface."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+
+from eastwest import document
+from eastwest.checks.read import spelling
+from eastwest.checks.read.host import Host, HostPort
+
+
+def is_netplan(data: object) -> bool:
+    """Whether a YAML document is netplan's."""
+    network = data.get("network") if isinstance(data, Mapping) else None
+    return isinstance(network, Mapping) and bool({"version", "renderer", "ethernets"} & set(network))
+
+
+def read_netplan(parsed: document.Document, host: Host) -> None:
+    """Adds the interfaces of a netplan file to a host's."""
+    ethernets = parsed.data["network"].get("ethernets")
+    if not isinstance(ethernets, Mapping):
+        return
+    for key, fields in ethernets.items():
+        if not isinstance(fields, Mapping):
+            continue
+        listed = fields.get("addresses")
+        addresses = [_address(each) for each in listed] if isinstance(listed, list) else []
+        match = fields.get("match")
+        mac = fields.get("macaddress") or (match.get("macaddress") if isinstance(match, Mapping) else "")
+        name = str(fields.get("set-name") or key)
+        line = parsed.locate(("network", "ethernets", key))[1] or 1
+        mtu = spelling.number(str(fields.get("mtu", "")))
+        host.ports[name] = HostPort(
+            name, parsed.file, line, tuple(each for each in addresses if each), mtu, str(mac or "").lower()
+        )
+
+
+def _address(written: object) -> str:
+    """An address with prefix length; empty where it is none. One with options is a mapping of one key."""
+    word = next(iter(written), "") if isinstance(written, Mapping) else written
+    try:
+        return str(ipaddress.ip_interface(str(word))) if "/" in str(word) else ""
+    except ValueError:
+        return ""

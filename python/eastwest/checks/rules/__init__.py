@@ -1,0 +1,24 @@
+"""The rules, one idea a file. A rule says nothing where the files leave open what it would judge.
+
+Their order here, in which findings are told, is that in which a packet meets what they judge.
+"""
+
+from eastwest.checks.rules import (
+    addressing,
+    balancing,
+    bgp,
+    buffers,
+    ecn,
+    files,
+    host_nccl,
+    host_nic,
+    links,
+    marking,
+    serving,
+)
+from eastwest.checks.rules.rule import RULES, Rule
+
+ORDER = (files, host_nccl, host_nic, marking, buffers, ecn, serving, links, addressing, bgp, balancing)
+"""The modules of rules, host first."""
+
+__all__ = ["ORDER", "RULES", "Rule"]

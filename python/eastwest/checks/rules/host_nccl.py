@@ -1,0 +1,145 @@
+"""NCCL's environment: the traffic class, the GID, and hosts that differ from each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from eastwest.checks.finding import Fault, Severity
+from eastwest.checks.read import Host, Setting, spelling
+from eastwest.checks.rules.rule import rule
+from eastwest.checks.scene import Scene
+
+_SAME_ON_ALL = (
+    "NCCL_IB_TC", "NCCL_IB_SL", "NCCL_IB_GID_INDEX", "NCCL_IB_DISABLE", "NCCL_CROSS_NIC", "NCCL_IB_TIMEOUT",
+    "NCCL_IB_ADAPTIVE_ROUTING", "NCCL_IB_ROCE_VERSION_NUM", "NCCL_IB_PCI_RELAXED_ORDERING", "NCCL_ALGO", "NCCL_PROTO",
+)  # fmt: skip
+"""Variables that must agree on both ends of a queue pair, or that make a job's ranks disagree."""
+
+
+@rule("nccl-traffic-class", Severity.ERROR)
+def nccl_traffic_class(scene: Scene) -> Iterator[Fault]:
+    """NCCL_IB_TC is no traffic class, or a DSCP that was not multiplied by 4."""
+    good = {dscp for device in scene.devices for dscp in device.lossless_dscps}
+    for host, at in _set(scene, "NCCL_IB_TC"):
+        value = spelling.number(at.value)
+        if value is None or not 0 <= value < 256:
+            yield _fault(
+                at, "NCCL_IB_TC", f"{at.value!r} is no traffic class (0 to 255)", "DSCP x 4, e.g. 104 for DSCP 26"
+            )
+        elif value in good and value >> 2 not in good:
+            yield _fault(
+                at,
+                "NCCL_IB_TC",
+                f"{value} marks DSCP {value >> 2}, which is lossy; DSCP {value} would be lossless: a traffic class is "
+                f"the whole byte, DSCP x 4 ({host.name})",
+                f"NCCL_IB_TC={4 * value}",
+            )
+        elif value & 3 == 3:
+            yield _fault(
+                at,
+                "NCCL_IB_TC",
+                f"{value} sets both ECN bits: packets say from the start that they met congestion",
+                f"NCCL_IB_TC={value & ~3 | 2}",
+            )
+
+
+@rule("nccl-unmarked", Severity.WARNING)
+def nccl_unmarked(scene: Scene) -> Iterator[Fault]:
+    """NCCL's environment is given and nothing sets the traffic class of RoCE: it travels with DSCP 0."""
+    for host in scene.hosts:
+        aware = any(name.startswith("NCCL_IB_") or name == "NCCL_NET" for name in host.nccl)
+        if aware and "NCCL_IB_TC" not in host.nccl and not any(nic.traffic_class for nic in host.nics.values()):
+            at = next(iter(host.nccl.values()))
+            yield Fault(
+                at.file,
+                "NCCL_IB_TC",
+                "not set, nor is a NIC's traffic class: RoCE is marked DSCP 0",
+                "NCCL_IB_TC=DSCP x 4 of the fabric's lossless class",
+            )
+
+
+@rule("nccl-gid-index", Severity.ERROR)
+def nccl_gid_index(scene: Scene) -> Iterator[Fault]:
+    """NCCL_IB_GID_INDEX names a GID of RoCE v1, or of a link-local address, which no router forwards."""
+    for _, at in _set(scene, "NCCL_IB_GID_INDEX"):
+        value = spelling.number(at.value)
+        if value is None or value == -1:
+            continue
+        if value < -1 or value > 255:
+            what = f"{value} is no index of a GID table"
+        elif value % 2 == 0:
+            what = (
+                f"GID {value} is of RoCE v1 (the kernel puts v1 at even and v2 at odd places): it has no IP header, "
+                "so neither routes nor DSCP apply to it"
+            )
+        elif value == 1:
+            what = "GID 1 is RoCE v2 of the link-local address, which no router forwards"
+        else:
+            continue
+        yield _fault(
+            at, "NCCL_IB_GID_INDEX", what, "3, RoCE v2 of the first IPv4 address (see show_gids), or leave it out"
+        )
+
+
+@rule("nccl-no-rdma", Severity.ERROR)
+def nccl_no_rdma(scene: Scene) -> Iterator[Fault]:
+    """NCCL is told to use sockets instead of RDMA."""
+    for name, wrong in (("NCCL_IB_DISABLE", "1"), ("NCCL_NET", "socket")):
+        for _, at in _set(scene, name):
+            if at.value.strip().lower() == wrong:
+                yield _fault(at, name, f"{at.value}: all traffic between servers goes by TCP", f"leave {name} out")
+
+
+@rule("nccl-roce-version", Severity.ERROR)
+def nccl_roce_version(scene: Scene) -> Iterator[Fault]:
+    """NCCL_IB_ROCE_VERSION_NUM asks for RoCE v1."""
+    for _, at in _set(scene, "NCCL_IB_ROCE_VERSION_NUM"):
+        if at.value.strip() == "1":
+            yield _fault(at, "NCCL_IB_ROCE_VERSION_NUM", "RoCE v1 has no IP header: no routes, no DSCP", "2")
+
+
+@rule("nccl-interface-unknown", Severity.WARNING)
+def nccl_interface_unknown(scene: Scene) -> Iterator[Fault]:
+    """NCCL_SOCKET_IFNAME names only interfaces of rails, which out-of-band traffic then shares with RoCE."""
+    for host, at in _set(scene, "NCCL_SOCKET_IFNAME"):
+        names = [name.lstrip("=") for name in at.value.split(",")]
+        if names and not at.value.startswith("^") and all(name.startswith("rail") for name in names):
+            yield _fault(
+                at,
+                "NCCL_SOCKET_IFNAME",
+                f"{at.value}: bootstrap traffic of {host.name} runs over the rails",
+                "the interface of the front-end network",
+            )
+
+
+@rule("hosts-differ", Severity.ERROR)
+def hosts_differ(scene: Scene) -> Iterator[Fault]:
+    """A host sets a variable differently from most others, where all must agree."""
+    for name in _SAME_ON_ALL:
+        values = {host.name: host.nccl[name].value if name in host.nccl else None for host in scene.hosts if host.nccl}
+        if len(values) < 2 or len(set(values.values())) < 2:
+            continue
+        usual, count = Counter(values.values()).most_common(1)[0]
+        for host in scene.hosts:
+            if host.name not in values or values[host.name] == usual:
+                continue
+            at = host.nccl.get(name) or next(iter(host.nccl.values()))
+            found = f"is {at.value}" if name in host.nccl else "is not set"
+            yield Fault(
+                at.file,
+                f"{at.where} {name}" if name in host.nccl else name,
+                f"{name} {found} on {host.name}, and {'not set' if usual is None else usual} on {count} other hosts",
+                f"the same on every host{'' if usual is None else f': {name}={usual}'}",
+            )
+
+
+def _set(scene: Scene, name: str) -> Iterator[tuple[Host, Setting]]:
+    """Each host that sets a variable."""
+    for host in scene.hosts:
+        if name in host.nccl:
+            yield host, host.nccl[name]
+
+
+def _fault(at: Setting, name: str, what: str, fix: str) -> Fault:
+    return Fault(at.file, f"{at.where} {name}", what, fix)

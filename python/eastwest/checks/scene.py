@@ -1,0 +1,96 @@
+"""All that the rules look at: switches, hosts, the links between them, and what the hosts mark packets with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from eastwest.checks.chain import Device
+from eastwest.checks.links import Link, pair
+from eastwest.checks.read import Evidence, Host, Setting, spelling
+
+CNP_DSCP = 48
+"""What ConnectX, Thor and Pollara mark congestion notifications with where nothing else is set."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A DSCP that a host gives RoCE packets, and the setting that says so."""
+
+    host: str
+    dscp: int
+    at: Setting
+    setting: str
+
+
+@dataclass
+class Scene:
+    """What was read, put together."""
+
+    evidence: Evidence
+    devices: list[Device] = field(init=False)
+    sessions: list[Any] | None = None
+
+    def __post_init__(self) -> None:
+        self.devices = [Device(switch) for switch in self.evidence.switches]
+
+    @property
+    def hosts(self) -> list[Host]:
+        """The servers."""
+        return self.evidence.hosts
+
+    @cached_property
+    def links(self) -> list[Link]:
+        """The cables whose two ends are known."""
+        return pair(self.evidence, self.devices)
+
+    @cached_property
+    def marks(self) -> list[Mark]:
+        """What hosts mark RoCE with: NCCL's traffic class, else the one that their NICs are set to."""
+        return [mark for host in self.hosts for mark in _marks(host)]
+
+    @property
+    def marked(self) -> list[int]:
+        """The DSCPs that hosts mark RoCE with."""
+        return sorted({mark.dscp for mark in self.marks})
+
+    @property
+    def cnp_marked(self) -> list[int]:
+        """The DSCPs that hosts mark congestion notifications with; empty where no host is given."""
+        said = {
+            spelling.number(nic.cnp_dscp.value) for host in self.hosts for nic in host.nics.values() if nic.cnp_dscp
+        }
+        numbers = sorted(each for each in said if each is not None and each < 64)
+        return numbers or ([CNP_DSCP] if self.hosts else [])
+
+    def data_dscps(self, device: Device) -> list[int]:
+        """The DSCPs to follow through a switch: what hosts mark, or, with no host, what it means to be lossless."""
+        return self.marked or list(device.lossless_dscps)
+
+    def followed(self, device: Device) -> list[int]:
+        """Like `data_dscps`, with one DSCP for each class where no host says which."""
+        if self.marked:
+            return self.marked
+        seen: dict[int | None, int] = {}
+        for dscp in device.lossless_dscps:
+            for port in device.representatives:
+                seen.setdefault(device.path(port, dscp).tc, dscp)
+        return sorted(set(seen.values()))
+
+
+def _marks(host: Host) -> list[Mark]:
+    """The DSCPs of one host."""
+    nccl = host.nccl.get("NCCL_IB_TC")
+    value = spelling.number(nccl.value) if nccl else None
+    if nccl and value is not None and 0 < value < 256:
+        return [Mark(host.name, value >> 2, nccl, f"NCCL_IB_TC={value}")]
+    out = {}
+    for nic in host.nics.values():
+        byte = spelling.number(nic.traffic_class.value) if nic.traffic_class else None
+        if nic.traffic_class and byte is not None and 0 <= byte < 256:
+            out[byte] = Mark(host.name, byte >> 2, nic.traffic_class, f"traffic class {byte}")
+    if not out and host.nccl and not nccl:
+        at = next(iter(host.nccl.values()))
+        out[0] = Mark(host.name, 0, at, "NCCL_IB_TC is not set, so 0")
+    return list(out.values())
