@@ -48,7 +48,17 @@ class Scene:
     @cached_property
     def marks(self) -> list[Mark]:
         """What hosts mark RoCE with: NCCL's traffic class, else the one that their NICs are set to."""
-        return [mark for host in self.hosts for mark in _marks(host)]
+        return [mark for host in self.hosts for mark in _marks(host, self.is_misread(host))]
+
+    @cached_property
+    def lossless_somewhere(self) -> frozenset[int]:
+        """DSCPs that any switch means to be lossless."""
+        return frozenset(dscp for device in self.devices for dscp in device.lossless_dscps)
+
+    def is_misread(self, host: Host) -> bool:
+        """Whether a host gives NCCL_IB_TC the DSCP instead of the byte, DSCP x 4: only the DSCP would be lossless."""
+        value = spelling.number(host.nccl["NCCL_IB_TC"].value) if "NCCL_IB_TC" in host.nccl else None
+        return value is not None and value in self.lossless_somewhere and value >> 2 not in self.lossless_somewhere
 
     @property
     def marked(self) -> list[int]:
@@ -79,18 +89,15 @@ class Scene:
         return sorted(set(seen.values()))
 
 
-def _marks(host: Host) -> list[Mark]:
-    """The DSCPs of one host."""
+def _marks(host: Host, is_misread: bool) -> list[Mark]:
+    """The DSCPs of one host; a traffic class that is a DSCP by mistake is left out, a rule of its own tells of it."""
     nccl = host.nccl.get("NCCL_IB_TC")
     value = spelling.number(nccl.value) if nccl else None
-    if nccl and value is not None and 0 < value < 256:
+    if nccl and value is not None and 0 < value < 256 and not is_misread:
         return [Mark(host.name, value >> 2, nccl, f"NCCL_IB_TC={value}")]
     out = {}
     for nic in host.nics.values():
         byte = spelling.number(nic.traffic_class.value) if nic.traffic_class else None
         if nic.traffic_class and byte is not None and 0 <= byte < 256:
             out[byte] = Mark(host.name, byte >> 2, nic.traffic_class, f"traffic class {byte}")
-    if not out and host.nccl and not nccl:
-        at = next(iter(host.nccl.values()))
-        out[0] = Mark(host.name, 0, at, "NCCL_IB_TC is not set, so 0")
     return list(out.values())

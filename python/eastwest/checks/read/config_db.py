@@ -63,9 +63,11 @@ def is_sonic(document: Any) -> bool:
     if not isinstance(document, dict) or not document:
         return False
     names = {key.split("|", 1)[0] for key in document}
-    return bool(names & TABLES) or any(
+    if names & TABLES or any(
         _ASIC.match(key) and isinstance(value, dict) and set(value) & TABLES for key, value in document.items()
-    )
+    ):
+        return True
+    return all(_TABLE.match(name) for name in names) and all(isinstance(value, dict) for value in document.values())
 
 
 def tables(document: Any) -> dict[str, Tables]:

@@ -57,7 +57,7 @@ class HostPort:
     mac: str
 
 
-@dataclass
+@dataclass(eq=False)
 class Host:
     """What was read of one server."""
 
@@ -67,6 +67,7 @@ class Host:
     nics: dict[str, NicQos] = field(default_factory=dict)
     sysctl: dict[str, Setting] = field(default_factory=dict)
     ports: dict[str, HostPort] = field(default_factory=dict)
+    has_nicctl: bool = False
 
     def nic(self, name: str) -> NicQos:
         """A NIC's settings, begun where there are none yet; `*` is every NIC."""

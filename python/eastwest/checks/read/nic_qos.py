@@ -1,7 +1,8 @@
 """A NIC's classes: what `mlnx_qos -i` printed, and the scripts that set them.
 
-Scripts: mlnx_qos, cma_roce_tos, writes to mlx5's files in /sys, the kernel's `dcb`, Broadcom's bnxt_setupcc.sh. A name
-behind `$` is looked up in the loops and assignments before it; what cannot be resolved stands for every NIC (`*`).
+Scripts: mlnx_qos, cma_roce_tos, writes to mlx5's, bnxt_re's and rdma_cm's files, the kernel's `dcb`, Broadcom's
+bnxt_setupcc.sh, AMD's nicctl. A name behind `$` is looked up in the loops and assignments before it; what cannot be
+resolved stands for every NIC (`*`).
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ import shlex
 from eastwest.checks.read import spelling
 from eastwest.checks.read.host import Host, NicQos, Setting
 
-_SYSFS = re.compile(
-    r"echo\s+[\"']?(?P<value>[\w${}]+)[\"']?\s*(?:>|\|\s*(?:sudo\s+)?tee)\s*[\"']?/sys/class/"
-    r"(?:net/(?P<nic>[^/\s]+)/ecn/roce_(?P<side>np|rp)/(?P<what>cnp_dscp|enable/(?P<priority>[0-7]))"
-    r"|infiniband/(?P<device>[^/\s]+)/tc/\d+/traffic_class)"
+_WRITE = re.compile(
+    r"echo\s+(?:-n\s+)?[\"']?([\w${}]+)[\"']?\s*(?:>|\|\s*(?:sudo\s+)?tee)\s*[\"']?(\S+?)[\"']?(?:[\s;]|\Z)"
 )
+_NIC_OF = re.compile(r"/(?:net|infiniband|rdma_cm|bnxt_re)/([^/\s]+)/")
 _LOOP = re.compile(r"for\s+(\w+)\s+in\s+([^;]+)")
-_ASSIGNED = re.compile(r"(?:export\s+|local\s+|readonly\s+)?([A-Za-z_]\w*)=[\"']?([^\"'\s;$]*)[\"']?\s*(?:\Z|;|#)")
+_ASSIGNED = re.compile(
+    r"(?:export\s+|local\s+|readonly\s+)?([A-Za-z_]\w*)="
+    r"(?:\(([^()]*)\)|[\"']?([^\"'\s;$()]*)[\"']?)\s*(?:\Z|;|#)"
+)
 _MARKS = re.compile(
-    r"mlnx_qos|cma_roce_tos|roce_[nr]p/|/traffic_class|Priority trust state|PFC configuration:|"
-    r"\bdcb (?:pfc|app)|bnxt_setupcc"
+    r"mlnx_qos|cma_roce_tos|roce_[nr]p/|/traffic_class|default_roce_tos|Priority trust state|PFC configuration:|"
+    r"\bdcb (?:pfc|app)|bnxt_setupcc|\bnicctl\b"
 )
 _PROMPT = re.compile(r"mlnx_qos\s+(?:-i|--interface)[\s=](\S+)\s*\Z")
 _LONGEST = 4096
@@ -55,7 +58,7 @@ def _remember(line: str, variables: dict[str, list[str]]) -> None:
         words = [word.strip("\"'") for word in loop[2].split()]
         variables[loop[1]] = [each for word in words for each in _resolved(word, variables)]
     elif assigned := _ASSIGNED.match(line):
-        variables[assigned[1]] = [assigned[2]]
+        variables[assigned[1]] = assigned[2].split() if assigned[2] is not None else [assigned[3]]
 
 
 def _resolved(word: str, variables: dict[str, list[str]]) -> list[str]:
@@ -97,8 +100,8 @@ def _switched_on(bits: list[str]) -> frozenset[int]:
 
 def _command(line: str, host: Host, variables: dict[str, list[str]], at: Setting) -> None:
     """One command of a script."""
-    if sysfs := _SYSFS.search(line):
-        _written(sysfs, host, variables, at)
+    if written := _WRITE.search(line):
+        _written(written[1], written[2], host, variables, at)
         return
     try:
         words = shlex.split(line, comments=True)
@@ -111,19 +114,20 @@ def _command(line: str, host: Host, variables: dict[str, list[str]], at: Setting
             return
 
 
-def _written(match: re.Match[str], host: Host, variables: dict[str, list[str]], at: Setting) -> None:
-    """A write to one of mlx5's files."""
-    value = _value(match["value"], variables)
+def _written(word: str, path: str, host: Host, variables: dict[str, list[str]], at: Setting) -> None:
+    """A write to one of the drivers' files."""
+    value = _value(word, variables)
     if value is None:
         return
-    for name in _resolved(match["device"] or match["nic"], variables):
-        nic = host.nic(name)
-        if match["device"]:
-            nic.traffic_class = Setting(str(value), at.file, at.line)
-        elif match["what"] == "cnp_dscp":
-            nic.cnp_dscp = Setting(str(value), at.file, at.line)
-        elif value == 0:
-            nic.ecn_off[int(match["priority"])] = at
+    of = _NIC_OF.search(path)
+    said = Setting(str(value), at.file, at.line)
+    for name in _resolved(of[1], variables) if of else [EVERY]:
+        if path.endswith(("/traffic_class", "/default_roce_tos")):
+            host.nic(name).traffic_class = said
+        elif path.endswith("/cnp_dscp"):
+            host.nic(name).cnp_dscp = said
+        elif value == 0 and (off := re.search(r"/roce_[nr]p/enable/([0-7])\Z", path)):
+            host.nic(name).ecn_off[int(off[1])] = at
 
 
 def _options(words: list[str]) -> dict[str, str]:
@@ -193,9 +197,27 @@ def _bnxt_setupcc(words: list[str], host: Host, variables: dict[str, list[str]],
             nic.cnp_dscp = Setting(str(cnp), at.file, at.line)
 
 
+def _nicctl(words: list[str], host: Host, variables: dict[str, list[str]], at: Setting) -> None:
+    """AMD's tool: `update qos` for classes of all its NICs, `update dcqcn` for CNPs."""
+    host.has_nicctl = True
+    given, nic = _options(words), host.nic(EVERY)
+    priority = _value(given.get("--priority", ""), variables)
+    if given.get("--classification-type"):
+        nic.trust = Setting(given["--classification-type"].lower(), at.file, at.line)
+    elif words[1:3] == ["qos", "dscp-to-priority"] and priority is not None:
+        for dscp in spelling.numbers(given.get("--dscp", "")):
+            _map(nic, dscp, priority, at)
+    elif words[1:3] == ["qos", "pfc"] and priority is not None:
+        before = nic.pfc[0] if nic.pfc else frozenset()
+        nic.pfc = (before | {priority} if given.get("--no-drop") == "enable" else before - {priority}, at)
+    elif words[1:2] == ["dcqcn"] and given.get("--cnp-dscp"):
+        nic.cnp_dscp = Setting(given["--cnp-dscp"], at.file, at.line)
+
+
 _TOOLS = {
     "mlnx_qos": _mlnx_qos,
     "cma_roce_tos": _cma_roce_tos,
     "dcb": _dcb,
+    "nicctl": _nicctl,
     "bnxt_setupcc.sh": _bnxt_setupcc,
 }

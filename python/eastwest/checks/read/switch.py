@@ -19,7 +19,7 @@ _NO_ROLE = {"dpc", "inb", "rec", "int"}
 """Roles of ports that no cable leaves by: to a DPU, in-band, recycled, between ASICs (sonic-port YANG)."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Switch:
     """A switch's tables, and the file each came from."""
 

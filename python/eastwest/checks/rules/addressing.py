@@ -70,8 +70,8 @@ def mac_twice(scene: Scene) -> Iterator[Fault]:
     seen: dict[str, str] = {}
     for device in scene.devices:
         mac = device.switch.metadata.get("mac", "").lower()
-        chassis = device.name.split("/")[0]
-        if mac and seen.setdefault(mac, chassis) != chassis:
+        chassis = device.switch.file
+        if mac and "/" not in device.name and seen.setdefault(mac, chassis) != chassis:
             yield Fault(
                 device.switch.file_of("DEVICE_METADATA"),
                 "DEVICE_METADATA|localhost mac",

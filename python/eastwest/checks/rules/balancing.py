@@ -14,7 +14,8 @@ from eastwest.checks.rules.rule import rule
 from eastwest.checks.scene import Scene
 
 _PURE = 0.7
-"""Part of a fabric's server links that must agree on the rail of their leaf for the fabric to be built by rails."""
+"""Where leaves have no rail in their names: part of the servers' links that must agree on the rail of their leaf for
+the fabric to be built by rails."""
 
 
 @rule("hash-seed-shared", Severity.WARNING)
@@ -80,10 +81,11 @@ def rails_crossed(scene: Scene) -> Iterator[Fault]:
             rail = _rail(end.port)
             if end.host and far.device and rail is not None:
                 attached.setdefault(far.device, []).append((rail, end.host, end.port))
-    usual = {device: _usual(device, nics) for device, nics in attached.items()}
+    named = {device: found for device in attached if (found := _named(device)) is not None}
+    usual = {device: named.get(device, _most(nics)) for device, nics in attached.items()}
     total = sum(len(nics) for nics in attached.values())
     agreeing = sum(rail == usual[device] for device, nics in attached.items() for rail, _, _ in nics)
-    if not total or agreeing < _PURE * total:
+    if len(named) < len(attached) and agreeing < _PURE * total:
         return
     for device, nics in attached.items():
         for rail, host, port in nics:
@@ -112,7 +114,12 @@ def _rail(port: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _usual(device: Device, nics: list[tuple[int, Host, str]]) -> int:
-    """The rail of a leaf: by its name (`leaf-u0-r3`), else that of most NICs on it."""
-    named = re.search(r"-r(\d{1,3})\Z", device.name)
-    return int(named[1]) if named else Counter(rail for rail, _, _ in nics).most_common(1)[0][0]
+def _named(device: Device) -> int | None:
+    """The rail that a leaf's name gives: `leaf-u0-r3`."""
+    found = re.search(r"-r(\d{1,3})\Z", device.name)
+    return int(found[1]) if found else None
+
+
+def _most(nics: list[tuple[int, Host, str]]) -> int:
+    """The rail of most NICs on a leaf."""
+    return Counter(rail for rail, _, _ in nics).most_common(1)[0][0]

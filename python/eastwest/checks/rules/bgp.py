@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -159,20 +160,23 @@ def bgp_asn_differs(scene: Scene) -> Iterator[Fault]:
 
 @rule("ecmp-narrow", Severity.WARNING)
 def ecmp_narrow(scene: Scene) -> Iterator[Fault]:
-    """BGP uses fewer equal paths than the switch has neighbours, or none across several ASNs."""
+    """BGP uses fewer equal paths than the switch has neighbours of one AS, or none across several ASNs."""
     for device in scene.devices:
         frr = device.switch.frr
         if frr is None or frr.asn is None:
             continue
         up = [each for each in _sessions(scene) if each.device is device and not each.neighbour.shutdown]
-        if frr.maximum_paths is not None and frr.maximum_paths < len(up):
+        asns = Counter(_asn_of(each.far) for each in up)
+        # neighbours of one AS stand side by side, and lead to the same places
+        most = max(asns.values(), default=0)
+        if frr.maximum_paths is not None and frr.maximum_paths < most:
             yield Fault(
                 frr.file,
                 "maximum-paths",
-                f"{frr.maximum_paths}, with {len(up)} neighbours: the other links carry nothing",
-                f"maximum-paths {max(64, len(up))}",
+                f"{frr.maximum_paths}, with {most} neighbours side by side: some of their links carry nothing",
+                f"maximum-paths {most}",
             )
-        if not frr.multipath_relax and len({_asn_of(each.far) for each in up}) > 1:
+        if not frr.multipath_relax and len(asns) > 1:
             yield Fault(
                 frr.file,
                 "router bgp",

@@ -20,14 +20,13 @@ _SAME_ON_ALL = (
 @rule("nccl-traffic-class", Severity.ERROR)
 def nccl_traffic_class(scene: Scene) -> Iterator[Fault]:
     """NCCL_IB_TC is no traffic class, or a DSCP that was not multiplied by 4."""
-    good = {dscp for device in scene.devices for dscp in device.lossless_dscps}
     for host, at in _set(scene, "NCCL_IB_TC"):
         value = spelling.number(at.value)
         if value is None or not 0 <= value < 256:
             yield _fault(
                 at, "NCCL_IB_TC", f"{at.value!r} is no traffic class (0 to 255)", "DSCP x 4, e.g. 104 for DSCP 26"
             )
-        elif value in good and value >> 2 not in good:
+        elif scene.is_misread(host):
             yield _fault(
                 at,
                 "NCCL_IB_TC",
@@ -44,11 +43,11 @@ def nccl_traffic_class(scene: Scene) -> Iterator[Fault]:
             )
 
 
-@rule("nccl-unmarked", Severity.WARNING)
+@rule("nccl-unmarked", Severity.ERROR)
 def nccl_unmarked(scene: Scene) -> Iterator[Fault]:
-    """NCCL's environment is given and nothing sets the traffic class of RoCE: it travels with DSCP 0."""
+    """Nothing sets RoCE's traffic class, so it is marked DSCP 0, which is lossy (a warning where no switch is given)."""
     for host in scene.hosts:
-        aware = any(name.startswith("NCCL_IB_") or name == "NCCL_NET" for name in host.nccl)
+        aware = any(name.startswith("NCCL_IB_") for name in host.nccl) and 0 not in scene.lossless_somewhere
         if aware and "NCCL_IB_TC" not in host.nccl and not any(nic.traffic_class for nic in host.nics.values()):
             at = next(iter(host.nccl.values()))
             yield Fault(
@@ -56,18 +55,23 @@ def nccl_unmarked(scene: Scene) -> Iterator[Fault]:
                 "NCCL_IB_TC",
                 "not set, nor is a NIC's traffic class: RoCE is marked DSCP 0",
                 "NCCL_IB_TC=DSCP x 4 of the fabric's lossless class",
+                None if scene.lossless_somewhere else Severity.WARNING,
             )
 
 
 @rule("nccl-gid-index", Severity.ERROR)
 def nccl_gid_index(scene: Scene) -> Iterator[Fault]:
     """NCCL_IB_GID_INDEX names a GID of RoCE v1, or of a link-local address, which no router forwards."""
-    for _, at in _set(scene, "NCCL_IB_GID_INDEX"):
+    for host, at in _set(scene, "NCCL_IB_GID_INDEX"):
         value = spelling.number(at.value)
-        if value is None or value == -1:
+        if value is None or value == -1 or _is_clouds(scene, host):
             continue
         if value < -1 or value > 255:
             what = f"{value} is no index of a GID table"
+        elif _lacks_v1(scene, host):
+            if value > 0:
+                continue
+            what = "GID 0 is that of the link-local address, which no router forwards"
         elif value % 2 == 0:
             what = (
                 f"GID {value} is of RoCE v1 (the kernel puts v1 at even and v2 at odd places): it has no IP header, "
@@ -132,6 +136,22 @@ def hosts_differ(scene: Scene) -> Iterator[Fault]:
                 f"{name} {found} on {host.name}, and {'not set' if usual is None else usual} on {count} other hosts",
                 f"the same on every host{'' if usual is None else f': {name}={usual}'}",
             )
+
+
+def _lacks_v1(scene: Scene, host: Host) -> bool:
+    """Whether a host's NICs know no RoCE v1, so that each address has one GID: AMD's, by AMD's guide to Pollara."""
+    return host.has_nicctl or any(model.startswith("pollara-") for model in _models(scene, host))
+
+
+def _is_clouds(scene: Scene, host: Host) -> bool:
+    """Whether a cloud sets the NICs up, and their GIDs."""
+    return any(model.startswith(("efa-", "gvnic-")) for model in _models(scene, host))
+
+
+def _models(scene: Scene, host: Host) -> set[str]:
+    """Models of a host's NICs, where a plan says."""
+    plan = scene.evidence.plan
+    return {model for (owner, _), model in plan.devices.items() if owner == host.name} if plan else set()
 
 
 def _set(scene: Scene, name: str) -> Iterator[tuple[Host, Setting]]:

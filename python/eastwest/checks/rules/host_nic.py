@@ -81,7 +81,7 @@ def nic_marks_other_class(scene: Scene) -> Iterator[Fault]:
         nccl = host.nccl.get("NCCL_IB_TC")
         wanted = spelling.number(nccl.value) if nccl else None
         found = spelling.number(nic.traffic_class.value) if nic.traffic_class else None
-        if nic.traffic_class and None not in (wanted, found) and (wanted or 0) >> 2 != (found or 0) >> 2:
+        if nic.traffic_class and not scene.is_misread(host) and None not in (wanted, found) and (wanted or 0) >> 2 != (found or 0) >> 2:
             yield Fault(
                 nic.traffic_class.file,
                 f"{nic.traffic_class.where} {name}",

@@ -35,12 +35,16 @@ def pfc_off(scene: Scene) -> Iterator[Fault]:
     """A port has PFC on for no priority, while RoCE crosses it or its switch's other ports have it (then a warning)."""
     for device in scene.devices:
         on = [port for port in device.qos_ports if device.maps[port].pfc]
+        served = {tuple(sorted(device.maps[port].names.items())) for port in on}
         for port in device.qos_ports:
             maps = device.maps[port]
             classified = "tc_to_pg_map" in maps.names or "tc_to_queue_map" in maps.names
             if maps.pfc or not classified or not (on or scene.marks):
                 continue
-            if not scene.marks and device.used_ports and port not in device.used_ports:
+            # ports to DPUs and to service networks have maps of their own, and no PFC on purpose
+            alike = tuple(sorted(maps.names.items())) in served
+            unused = device.used_ports and port not in device.used_ports
+            if not scene.marks and (unused or not alike):
                 continue
             wanted = sorted(device.maps[on[0]].pfc or ()) if on else []
             yield Fault(

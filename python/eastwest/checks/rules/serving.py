@@ -155,7 +155,7 @@ def _cnps(scene: Scene) -> Iterator[tuple[Device, Path, Marking]]:
         for dscp in scene.cnp_marked if scene.marks else ():
             for port in device.qos_ports:
                 path = device.path(port, dscp)
-                if path.tc is not None:
+                if path.queue is not None:
                     yield device, path, device.marking(path)
 
 

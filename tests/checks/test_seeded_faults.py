@@ -1,0 +1,479 @@
+"""Each fault put into right files is found by the rule made for it, and by no other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.checks import site
+from tests.checks.site import Site
+
+from eastwest.checks import Severity, check
+
+LEAF, OTHER_LEAF = site.LEAVES
+SPINE, OTHER_SPINE = site.SPINES
+SERVER = site.SERVERS[0]
+TO_SERVER, TO_SPINE = "Ethernet0", "Ethernet16"
+PROFILE = "pg_lossless_400000_30m_profile"
+
+Seed = Callable[[Site], None]
+SEEDS: dict[str, tuple[str, Seed]] = {}
+
+
+def seed(rule: str) -> Callable[[Seed], Seed]:
+    """A fault and the rule that must find it."""
+
+    def kept(put: Seed) -> Seed:
+        SEEDS[put.__name__.strip("_")] = (rule, put)
+        return put
+
+    return kept
+
+
+# ---------------------------------------------------------------------------------------------- marking and classes
+
+
+@seed("dscp-lossy")
+def switch_puts_roce_into_the_lossy_class(at: Site) -> None:
+    at.set(LEAF, "DSCP_TO_TC_MAP", "ROCE", **{"26": "0"})
+
+
+@seed("dscp-lossy")
+def switch_forgets_the_dscp_of_roce(at: Site) -> None:
+    at.set(SPINE, "DSCP_TO_TC_MAP", "ROCE", **{"26": None})
+
+
+@seed("pfc-off")
+def pfc_off_on_one_port(at: Site) -> None:
+    at.set(LEAF, "PORT_QOS_MAP", TO_SERVER, pfc_enable="")
+
+
+@seed("pfc-off")
+def pfc_left_out_on_one_port(at: Site) -> None:
+    at.set(SPINE, "PORT_QOS_MAP", "Ethernet0", pfc_enable=None)
+
+
+@seed("group-not-paused")
+def class_counted_in_the_lossy_group(at: Site) -> None:
+    at.set(LEAF, "TC_TO_PRIORITY_GROUP_MAP", "ROCE", **{"3": "0"})
+
+
+@seed("queue-not-paused")
+def class_leaves_by_an_unpaused_queue(at: Site) -> None:
+    at.set(LEAF, "MAP_PFC_PRIORITY_TO_QUEUE", "ROCE", **{"3": "5"})
+
+
+@seed("map-missing")
+def port_names_a_map_that_is_not_there(at: Site) -> None:
+    at.set(LEAF, "PORT_QOS_MAP", TO_SERVER, tc_to_queue_map="AZURE")
+
+
+@seed("port-without-classes")
+def port_in_use_has_no_classes(at: Site) -> None:
+    with at.config(LEAF) as document:
+        del document["PORT_QOS_MAP"][TO_SERVER]
+
+
+# ---------------------------------------------------------------------------------------------- buffers
+
+
+@seed("group-buffer-lossy")
+def lossless_group_on_a_lossy_profile(at: Site) -> None:
+    at.set(LEAF, "BUFFER_PG", f"{TO_SERVER}|3", profile="ingress_lossy_profile")
+
+
+@seed("group-buffer-missing")
+def lossless_group_without_buffer(at: Site) -> None:
+    with at.config(LEAF) as document:
+        del document["BUFFER_PG"][f"{TO_SERVER}|3"]
+
+
+@seed("profile-missing")
+def queue_names_a_profile_that_is_not_there(at: Site) -> None:
+    at.set(LEAF, "BUFFER_QUEUE", f"{TO_SERVER}|3", profile="egress_lossles_profile")
+
+
+@seed("queue-buffer-lossy")
+def lossless_queue_in_the_lossy_pool(at: Site) -> None:
+    at.set(LEAF, "BUFFER_QUEUE", f"{TO_SPINE}|3", profile="egress_lossy_profile")
+
+
+@seed("headroom-too-small")
+def headroom_of_a_short_cable_on_100_m(at: Site) -> None:
+    # 400 Gb/s over 100 m: 50.5 kB on the cable, frames of 13 kB and 58 kB while the neighbour stops: above 120 kB
+    at.set(LEAF, "CABLE_LENGTH", "AZURE", **{TO_SPINE: "100m"})
+
+
+@seed("headroom-too-small")
+def headroom_below_what_is_on_the_cable(at: Site) -> None:
+    at.set(SPINE, "BUFFER_PROFILE", PROFILE, xoff="20000")
+
+
+@seed("cable-length-zero")
+def cable_said_to_be_of_no_length(at: Site) -> None:
+    at.set(LEAF, "CABLE_LENGTH", "AZURE", **{TO_SERVER: "0m"})
+
+
+# ---------------------------------------------------------------------------------------------- marking and serving
+
+
+@seed("ecn-after-pause")
+def ecn_only_after_the_pause(at: Site) -> None:
+    at.set(LEAF, "WRED_PROFILE", "ROCE", green_min_threshold=str(site.FILL + 1), green_max_threshold=str(site.FILL + 2))
+
+
+@seed("ecn-not-full-before-pause")
+def ecn_full_only_after_the_pause(at: Site) -> None:
+    at.set(LEAF, "WRED_PROFILE", "ROCE", green_max_threshold=str(site.FILL + 1))
+
+
+@seed("ecn-off")
+def ecn_none_in_the_profile(at: Site) -> None:
+    at.set(LEAF, "WRED_PROFILE", "ROCE", ecn="ecn_none")
+
+
+@seed("ecn-off")
+def queue_without_wred(at: Site) -> None:
+    at.set(LEAF, "QUEUE", f"{TO_SERVER}|3", wred_profile=None)
+
+
+@seed("ecn-thresholds-crossed")
+def ecn_minimum_above_maximum(at: Site) -> None:
+    at.set(LEAF, "WRED_PROFILE", "ROCE", green_min_threshold="3000000")
+
+
+@seed("cnp-with-data")
+def cnps_in_the_queue_of_data(at: Site) -> None:
+    at.set(LEAF, "DSCP_TO_TC_MAP", "ROCE", **{"48": "3"})
+
+
+@seed("cnp-not-first")
+def cnps_served_in_turn(at: Site) -> None:
+    at.set(LEAF, "SCHEDULER", "cnp", type="DWRR", weight="10")
+
+
+@seed("cnp-paused")
+def cnps_paused(at: Site) -> None:
+    for port in (TO_SERVER, "Ethernet8", TO_SPINE, "Ethernet24"):
+        at.set(LEAF, "PORT_QOS_MAP", port, pfc_enable="3,6", pfcwd_sw_enable="3,6")
+    for spine in site.SPINES:
+        at.set(spine, "PORT_QOS_MAP", "Ethernet0", pfc_enable="3,6", pfcwd_sw_enable="3,6")
+
+
+@seed("data-starves-others")
+def data_served_strictly_first(at: Site) -> None:
+    at.set(LEAF, "QUEUE", f"{TO_SERVER}|3", scheduler="cnp")
+
+
+@seed("scheduler-missing")
+def queue_names_a_scheduler_that_is_not_there(at: Site) -> None:
+    at.set(LEAF, "QUEUE", f"{TO_SERVER}|6", scheduler="scheduler.9")
+
+
+@seed("watchdog-missing")
+def one_port_without_watchdog(at: Site) -> None:
+    with at.config(LEAF) as document:
+        del document["PFC_WD"][TO_SPINE]
+
+
+@seed("watchdog-missing")
+def watchdog_looks_after_another_queue(at: Site) -> None:
+    at.set(LEAF, "PORT_QOS_MAP", TO_SPINE, pfcwd_sw_enable="4")
+
+
+@seed("watchdog-too-quick")
+def watchdog_quicker_than_it_looks(at: Site) -> None:
+    at.set(LEAF, "PFC_WD", TO_SPINE, detection_time="100")
+
+
+# ---------------------------------------------------------------------------------------------- links and addresses
+
+
+@seed("speed-mismatch")
+def speeds_differ(at: Site) -> None:
+    at.set(SPINE, "PORT", "Ethernet0", speed="200000")
+
+
+@seed("fec-mismatch")
+def fec_differs(at: Site) -> None:
+    at.set(LEAF, "PORT", TO_SPINE, fec="none")
+
+
+@seed("mtu-mismatch")
+def mtus_differ(at: Site) -> None:
+    at.set(SPINE, "PORT", "Ethernet0", mtu="1500")
+
+
+@seed("port-down")
+def one_end_shut(at: Site) -> None:
+    at.set(SPINE, "PORT", "Ethernet0", admin_status="down")
+
+
+@seed("pfc-mismatch")
+def priorities_differ_across_a_link(at: Site) -> None:
+    at.set(LEAF, "PORT_QOS_MAP", TO_SPINE, pfc_enable="3,4")
+
+
+@seed("neighbour-differs")
+def neighbours_disagree(at: Site) -> None:
+    at.set(SPINE, "DEVICE_NEIGHBOR", "Ethernet0", name=OTHER_LEAF, port=TO_SPINE)
+
+
+@seed("host-mtu")
+def server_sends_more_than_its_leaf_takes(at: Site) -> None:
+    at.replace(f"hosts/{SERVER}/netplan.yaml", "mtu: 9000", "mtu: 9216")
+
+
+@seed("host-mtu")
+def server_too_small_for_roce(at: Site) -> None:
+    at.replace(f"hosts/{SERVER}/netplan.yaml", "mtu: 9000", "mtu: 1500")
+
+
+@seed("address-twice")
+def loopbacks_alike(at: Site) -> None:
+    with at.config(OTHER_SPINE) as document:
+        document["LOOPBACK_INTERFACE"] = {"Loopback0": {}, "Loopback0|100.64.1.0/32": {}}
+
+
+@seed("router-id-twice")
+def router_ids_alike(at: Site) -> None:
+    at.replace(f"switches/{OTHER_SPINE}/frr.conf", "router-id 100.64.1.1", "router-id 100.64.1.0")
+
+
+@seed("mac-twice")
+def macs_alike(at: Site) -> None:
+    with at.config(LEAF) as document:
+        mac = document["DEVICE_METADATA"]["localhost"]["mac"]
+    at.set(SPINE, "DEVICE_METADATA", "localhost", mac=mac)
+
+
+@seed("link-subnets-differ")
+def addresses_of_a_link_in_two_subnets(at: Site) -> None:
+    for switch, port, address in ((LEAF, TO_SPINE, "10.9.0.0/31"), (SPINE, "Ethernet0", "10.9.0.2/31")):
+        with at.config(switch) as document:
+            document["INTERFACE"][f"{port}|{address}"] = {}
+
+
+# ---------------------------------------------------------------------------------------------- routing
+
+
+@seed("routing-mode")
+def routing_mode_that_overwrites_frr(at: Site) -> None:
+    at.set(LEAF, "DEVICE_METADATA", "localhost", docker_routing_config_mode="separated")
+
+
+@seed("routing-mode")
+def routing_mode_left_out(at: Site) -> None:
+    at.set(LEAF, "DEVICE_METADATA", "localhost", docker_routing_config_mode=None)
+
+
+@seed("bgp-asn-mismatch")
+def remote_as_of_someone_else(at: Site) -> None:
+    at.replace(
+        f"switches/{LEAF}/frr.conf",
+        "neighbor Ethernet16 interface peer-group FABRIC",
+        "neighbor Ethernet16 interface remote-as 65001\n neighbor Ethernet16 bfd",
+    )
+
+
+@seed("bgp-one-sided")
+def session_at_one_end_only(at: Site) -> None:
+    at.replace(f"switches/{SPINE}/frr.conf", " neighbor Ethernet0 interface peer-group FABRIC\n", "")
+
+
+@seed("bgp-unnumbered-one-side")
+def session_numbered_at_one_end(at: Site) -> None:
+    for switch, port, address in ((LEAF, TO_SPINE, "10.9.0.0/31"), (SPINE, "Ethernet0", "10.9.0.1/31")):
+        with at.config(switch) as document:
+            document["INTERFACE"][f"{port}|{address}"] = {}
+    at.replace(
+        f"switches/{SPINE}/frr.conf",
+        "neighbor Ethernet0 interface peer-group FABRIC",
+        "neighbor 10.9.0.0 peer-group FABRIC",
+    )
+
+
+@seed("bgp-bfd-one-side")
+def bfd_at_one_end(at: Site) -> None:
+    at.replace(f"switches/{SPINE}/frr.conf", " neighbor FABRIC bfd\n", "")
+
+
+@seed("bgp-neighbour-unknown")
+def session_on_a_port_that_is_not_there(at: Site) -> None:
+    at.replace(
+        f"switches/{LEAF}/frr.conf",
+        " address-family",
+        " neighbor Ethernet512 interface peer-group FABRIC\n address-family",
+    )
+
+
+@seed("bgp-asn-twice")
+def leaves_with_one_asn(at: Site) -> None:
+    at.replace(f"switches/{OTHER_LEAF}/frr.conf", "router bgp 4200000001", "router bgp 4200000000")
+    at.set(OTHER_LEAF, "DEVICE_METADATA", "localhost", bgp_asn="4200000000")
+
+
+@seed("bgp-asn-differs")
+def metadata_has_another_asn(at: Site) -> None:
+    at.set(LEAF, "DEVICE_METADATA", "localhost", bgp_asn="65100")
+
+
+@seed("ecmp-narrow")
+def one_path_of_two(at: Site) -> None:
+    at.replace(f"switches/{LEAF}/frr.conf", "maximum-paths 2", "maximum-paths 1")
+
+
+@seed("ecmp-narrow")
+def paths_of_two_asns_not_used_together(at: Site) -> None:
+    at.replace(f"switches/{SPINE}/frr.conf", " bgp bestpath as-path multipath-relax\n", "")
+
+
+@seed("link-local-off")
+def unnumbered_port_not_routed(at: Site) -> None:
+    with at.config(LEAF) as document:
+        del document["INTERFACE"][TO_SPINE]
+
+
+# ---------------------------------------------------------------------------------------------- balancing
+
+
+@seed("hash-seed-shared")
+def leaves_share_a_hash_seed(at: Site) -> None:
+    text = (at.folder / "switches" / LEAF / "switch.json").read_text()
+    (at.folder / "switches" / OTHER_LEAF / "switch.json").write_text(text)
+
+
+@seed("hash-without-ports")
+def hash_leaves_out_the_source_port(at: Site) -> None:
+    with at.config(LEAF) as document:
+        document["SWITCH_HASH"]["GLOBAL"]["ecmp_hash"] = ["DST_IP", "SRC_IP"]
+
+
+@seed("rails-crossed")
+def rails_of_one_server_crossed(at: Site) -> None:
+    path = at.folder / "hosts" / SERVER / "netplan.yaml"
+    text = path.read_text()
+    path.write_text(text.replace("10.0.0.1", "X").replace("10.0.1.1", "10.0.0.1").replace("X", "10.0.1.1"))
+
+
+@seed("spraying-reorders")
+def spraying_over_nics_that_go_back(at: Site) -> None:
+    with at.config(LEAF) as document:
+        document["ARS_PROFILE"] = {"ars": {"assign_mode": "per_packet_quality"}}
+    plan = {
+        "eastwest": "plan",
+        "cables": [],
+        "switches": [],
+        "hosts": [{"name": SERVER, "ports": [{"name": "rail0", "device": "connectx-4"}]}],
+    }
+    (at.folder / "plan.json").write_text(json.dumps(plan))
+
+
+# ---------------------------------------------------------------------------------------------- servers
+
+
+@seed("dscp-lossy")
+def nccl_marks_another_dscp(at: Site) -> None:
+    for server in site.SERVERS:
+        at.replace(f"hosts/{server}/nccl.conf", "NCCL_IB_TC=106", "NCCL_IB_TC=192")
+        at.replace(f"hosts/{server}/nic.sh", "echo 106", "echo 192")
+        at.replace(f"hosts/{server}/nic.sh", "set,26,3", "set,48,3")
+
+
+@seed("nccl-traffic-class")
+def nccl_given_the_dscp_and_not_the_byte(at: Site) -> None:
+    for server in site.SERVERS:
+        at.replace(f"hosts/{server}/nccl.conf", "NCCL_IB_TC=106", "NCCL_IB_TC=26")
+
+
+@seed("nccl-gid-index")
+def nccl_gid_of_roce_v1(at: Site) -> None:
+    for server in site.SERVERS:
+        at.replace(f"hosts/{server}/nccl.conf", "NCCL_IB_GID_INDEX=3", "NCCL_IB_GID_INDEX=2")
+
+
+@seed("nccl-no-rdma")
+def nccl_without_rdma(at: Site) -> None:
+    for server in site.SERVERS:
+        at.replace(f"hosts/{server}/nccl.conf", "NCCL_IB_HCA", "NCCL_IB_DISABLE=1\nNCCL_IB_HCA")
+
+
+@seed("nccl-roce-version")
+def nccl_asks_for_roce_v1(at: Site) -> None:
+    for server in site.SERVERS:
+        at.replace(f"hosts/{server}/nccl.conf", "NCCL_IB_HCA", "NCCL_IB_ROCE_VERSION_NUM=1\nNCCL_IB_HCA")
+
+
+@seed("nccl-unmarked")
+def nothing_marks_roce(at: Site) -> None:
+    for server in site.SERVERS:
+        at.replace(f"hosts/{server}/nccl.conf", "NCCL_IB_TC=106\n", "")
+        at.replace(f"hosts/{server}/nic.sh", '  echo 106 >"/sys/class/infiniband/$device/tc/1/traffic_class"\n', "")
+
+
+@seed("nccl-interface-unknown")
+def bootstrap_over_the_rails(at: Site) -> None:
+    for server in site.SERVERS:
+        at.replace(f"hosts/{server}/nccl.conf", "IFNAME=eth0", "IFNAME=rail0")
+
+
+@seed("hosts-differ")
+def one_server_with_another_gid(at: Site) -> None:
+    at.replace(f"hosts/{SERVER}/nccl.conf", "NCCL_IB_GID_INDEX=3", "NCCL_IB_GID_INDEX=5")
+
+
+@seed("nic-trusts-vlan")
+def nic_trusts_the_vlan_tag(at: Site) -> None:
+    at.replace(f"hosts/{SERVER}/nic.sh", "--trust dscp", "--trust pcp")
+
+
+@seed("nic-pfc-off")
+def nic_pauses_another_priority(at: Site) -> None:
+    at.replace(f"hosts/{SERVER}/nic.sh", "0,0,0,1,0,0,0,0", "0,0,0,0,1,0,0,0")
+
+
+@seed("nic-priority-not-fabrics")
+def nic_maps_roce_to_another_priority(at: Site) -> None:
+    at.replace(f"hosts/{SERVER}/nic.sh", "set,26,3", "set,26,4")
+    at.replace(f"hosts/{SERVER}/nic.sh", "0,0,0,1,0,0,0,0", "0,0,0,0,1,0,0,0")
+
+
+@seed("nic-ecn-off")
+def nic_ignores_marks(at: Site) -> None:
+    at.replace(
+        f"hosts/{SERVER}/nic.sh",
+        'echo 1 >"/sys/class/net/$interface/ecn/roce_rp/enable/3"',
+        'echo 0 >"/sys/class/net/$interface/ecn/roce_rp/enable/3"',
+    )
+
+
+@seed("nic-marks-other-class")
+def nic_marks_other_programs_differently(at: Site) -> None:
+    at.replace(f"hosts/{SERVER}/nic.sh", "echo 106", "echo 0")
+
+
+@seed("cnp-dscp-unknown-to-fabric")
+def nic_marks_cnps_like_everything_else(at: Site) -> None:
+    at.replace(f"hosts/{SERVER}/nic.sh", "echo 48", "echo 10")
+
+
+@seed("rp-filter-strict")
+def strict_reverse_path_filter(at: Site) -> None:
+    at.replace(f"hosts/{SERVER}/sysctl.conf", "rp_filter = 2", "rp_filter = 1")
+
+
+def test_right_files_give_no_error_and_no_warning(tmp_path: Path) -> None:
+    report = check([site.build(tmp_path).folder])
+    assert [finding for finding in report.findings if finding.severity is not Severity.NOTE] == []
+    assert (report.switches, report.hosts, report.links) == (4, 2, 8)
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_fault_is_found_by_its_rule(name: str, tmp_path: Path) -> None:
+    rule, put = SEEDS[name]
+    at = site.build(tmp_path)
+    put(at)
+    found = {finding.rule for finding in check([at.folder]).findings if finding.severity is not Severity.NOTE}
+    assert found == {rule}
