@@ -106,6 +106,11 @@ def headroom_of_a_short_cable_on_100_m(at: Site) -> None:
     at.set(LEAF, "CABLE_LENGTH", "AZURE", **{TO_SPINE: "100m"})
 
 
+@seed("headroom-for-other-cable")
+def profile_of_a_shorter_cable(at: Site) -> None:
+    at.set(LEAF, "CABLE_LENGTH", "AZURE", **{TO_SPINE: "40m"})
+
+
 @seed("headroom-too-small")
 def headroom_below_what_is_on_the_cable(at: Site) -> None:
     at.set(SPINE, "BUFFER_PROFILE", PROFILE, xoff="20000")
@@ -413,7 +418,7 @@ def nothing_marks_roce(at: Site) -> None:
         at.replace(f"hosts/{server}/nic.sh", '  echo 106 >"/sys/class/infiniband/$device/tc/1/traffic_class"\n', "")
 
 
-@seed("nccl-interface-unknown")
+@seed("nccl-bootstrap-on-rails")
 def bootstrap_over_the_rails(at: Site) -> None:
     for server in site.SERVERS:
         at.replace(f"hosts/{server}/nccl.conf", "IFNAME=eth0", "IFNAME=rail0")

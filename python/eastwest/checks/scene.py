@@ -6,12 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from eastwest.artifacts.marking import CNP_DSCP
 from eastwest.checks.chain import Device
 from eastwest.checks.links import Link, pair
 from eastwest.checks.read import Evidence, Host, Setting, spelling
-
-CNP_DSCP = 48
-"""What ConnectX, Thor and Pollara mark congestion notifications with where nothing else is set."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,10 @@ class Scene:
 
     @property
     def cnp_marked(self) -> list[int]:
-        """The DSCPs that hosts mark congestion notifications with; empty where no host is given."""
+        """The DSCPs that hosts mark congestion notifications with; empty where no host is given.
+
+        48 where nothing says, which is what NICs' firmware marks them with.
+        """
         said = {
             spelling.number(nic.cnp_dscp.value) for host in self.hosts for nic in host.nics.values() if nic.cnp_dscp
         }

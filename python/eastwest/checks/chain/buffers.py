@@ -1,9 +1,8 @@
 """Buffers of one priority group, and the marking of one queue: sizes in bytes, None where no file says.
 
 The fill at which a group pauses: for a static threshold the threshold; for a dynamic one, alpha = 2^dynamic_th, a
-shared pool of B bytes and N congested groups, alpha x B / (1 + N x alpha) (Choudhury and Hahne, "Dynamic Queue Length
-Thresholds for Shared-Memory Packet Switches", 1998). `xoff` of a profile is what is left for bytes in flight after
-the pause, not that fill.
+shared pool of B bytes and N congested groups, alpha x B / (1 + N x alpha) (`artifacts.headroom`). `xoff` of a profile
+is what is left for bytes in flight after the pause, not that fill.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from eastwest.artifacts.headroom import pause_fill
 from eastwest.checks.read import Switch, spelling
 
 Rows = Mapping[tuple[str, int], tuple[str, Mapping[str, str]]]
@@ -52,7 +52,7 @@ class Group:
             return self.fixed
         if self.alpha is None or self.shared is None:
             return None
-        return int(self.alpha * self.shared / (1 + congested * self.alpha))
+        return int(pause_fill(self.shared, congested, self.alpha))
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,13 @@ from eastwest.checks.rules import (
     marking,
     serving,
 )
-from eastwest.checks.rules.rule import RULES, Rule
+from eastwest.checks.rules.rule import WRITTEN, Rule
 
-ORDER = (files, host_nccl, host_nic, marking, buffers, ecn, serving, links, addressing, bgp, balancing)
-"""The modules of rules, host first."""
+_ORDER = (host_nccl, host_nic, marking, buffers, ecn, serving, links, addressing, bgp, balancing, files)
 
-__all__ = ["ORDER", "RULES", "Rule"]
+RULES: dict[str, Rule] = {
+    name: each for module in _ORDER for name, each in WRITTEN.items() if each.judge.__module__ == module.__name__
+}
+"""Every rule by name."""
+
+__all__ = ["RULES", "Rule"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from eastwest.checks.chain import Device, Group, Path, need
 from eastwest.checks.finding import Fault, Severity
@@ -92,25 +93,17 @@ def headroom_too_small(scene: Scene) -> Iterator[Fault]:
     """
     lengths = _planned(scene)
     for device, path, group in _groups(scene):
-        speed, profile_key = device.speed_bps(path.port), f"BUFFER_PROFILE|{group.profile}"
-        key, listed = device.cable_lengths.get(path.port, ("", None))
-        planned = lengths.get((device.name, path.port))
-        cable = max((each for each in (listed, planned) if each is not None), default=None)
-        if group.headroom is None or not speed or cable is None:
+        need_here = _need(device, path, lengths)
+        if group.headroom is None or need_here is None or group.headroom >= need_here.wanted:
             continue
-        least = need.in_flight_bytes(speed, cable)
-        wanted = need.by_standard_bytes(speed, cable, device.mtu(path.port))
-        if group.headroom >= wanted:
-            continue
-        below = group.headroom < least
-        told = f"CABLE_LENGTH|{key}" if cable == listed else "the plan"
+        below = group.headroom < need_here.least
         yield Fault(
             device.switch.file_of("BUFFER_PROFILE"),
-            f"{profile_key} xoff",
-            f"{group.headroom} bytes after the pause; {cable:g} m ({told}) at {speed / 1e9:g} Gb/s take {least} for "
-            f"the cable and a frame at either end, and {wanted} with the time IEEE 802.3 gives a neighbour to stop: "
+            f"BUFFER_PROFILE|{group.profile} xoff",
+            f"{group.headroom} bytes after the pause; {need_here.told} take {need_here.least} for the cable and a "
+            f"packet at either end, and {need_here.wanted} with the time IEEE 802.3 gives a neighbour to stop: "
             + ("packets are lost while pausing" if below else "a slow neighbour makes it lose packets"),
-            f"xoff of at least {wanted}, or a shorter cable",
+            f"xoff of at least {need_here.wanted}, or a shorter cable",
             Severity.ERROR if below or scene.marks else Severity.WARNING,
         )
 
@@ -140,10 +133,13 @@ def headroom_unknown(scene: Scene) -> Iterator[Fault]:
 @rule("headroom-for-other-cable", Severity.WARNING)
 def headroom_for_other_cable(scene: Scene) -> Iterator[Fault]:
     """A profile made for one speed and cable length serves a port that is faster or whose cable is longer."""
+    lengths = _planned(scene)
     for device, path, group in _groups(scene):
-        made = _MADE.match(group.profile)
+        made, need_here = _MADE.match(group.profile), _need(device, path, lengths)
+        if group.headroom is not None and need_here is not None and group.headroom < need_here.wanted:
+            continue  # headroom-too-small tells of it
         speed, (_, cable) = device.speed_bps(path.port), device.cable_lengths.get(path.port, ("", None))
-        if not made or not (group.lossless and group.headroom is None):
+        if not made or not group.lossless:
             continue
         slower = speed is not None and int(made[1]) * 1e6 < speed
         shorter = cable is not None and int(made[2]) < cable
@@ -203,6 +199,31 @@ def _groups_of(scene: Scene, device: Device) -> Iterator[tuple[Device, Path, Gro
             path = device.path(port, dscp)
             if path.group_paused and path.group is not None:
                 yield device, path, device.group(path)
+
+
+@dataclass(frozen=True)
+class _Need:
+    """What a port's cable needs: at `least`, and as `wanted` by the standard; `told` says the cable and the speed."""
+
+    least: int
+    wanted: int
+    told: str
+
+
+def _need(device: Device, path: Path, lengths: dict[tuple[str, str], float]) -> _Need | None:
+    """What a port needs by the longer of CABLE_LENGTH and the plan's cable; None where speed or length are not told."""
+    speed = device.speed_bps(path.port)
+    key, listed = device.cable_lengths.get(path.port, ("", None))
+    planned = lengths.get((device.name, path.port))
+    cable = max((each for each in (listed, planned) if each is not None), default=None)
+    if not speed or cable is None:
+        return None
+    source = f"CABLE_LENGTH|{key}" if cable == listed else "the plan"
+    return _Need(
+        need.in_flight_bytes(speed, cable),
+        need.by_standard_bytes(speed, cable, device.mtu(path.port)),
+        f"{cable:g} m ({source}) at {speed / 1e9:g} Gb/s",
+    )
 
 
 def _planned(scene: Scene) -> dict[tuple[str, str], float]:

@@ -62,6 +62,23 @@ def ecn_not_full_before_pause(scene: Scene) -> Iterator[Fault]:
             )
 
 
+@rule("ecn-late-when-all-pause", Severity.WARNING)
+def ecn_late_when_all_pause(scene: Scene) -> Iterator[Fault]:
+    """With all lossless groups congested at once, they pause before marking is at its most (a note without hosts)."""
+    for device, path, marking, alone in _fills(scene):
+        groups = sum(1 for port in device.qos_ports if device.maps[port].pfc)
+        fill = device.group(path).pauses_at(groups)
+        if fill is not None and marking.most is not None and fill < marking.most <= alone:
+            yield Fault(
+                device.switch.file_of("WRED_PROFILE"),
+                f"WRED_PROFILE|{marking.profile} green_max_threshold",
+                f"marking is at its most from {marking.most} bytes; with the groups of all {groups} ports congested at "
+                f"once, that of class {path.tc} pauses at {fill} already ({alone} with one)",
+                f"a maximum below {fill}",
+                None if scene.marks else Severity.NOTE,
+            )
+
+
 @rule("ecn-thresholds-crossed", Severity.ERROR)
 def ecn_thresholds_crossed(scene: Scene) -> Iterator[Fault]:
     """A WRED profile's minimum lies above its maximum, or its probability is 0."""

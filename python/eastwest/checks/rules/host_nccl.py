@@ -45,7 +45,7 @@ def nccl_traffic_class(scene: Scene) -> Iterator[Fault]:
 
 @rule("nccl-unmarked", Severity.ERROR)
 def nccl_unmarked(scene: Scene) -> Iterator[Fault]:
-    """Nothing sets RoCE's traffic class, so it is marked DSCP 0, which is lossy (a warning where no switch is given)."""
+    """Nothing sets RoCE's traffic class: it is marked DSCP 0, which is lossy (a warning where no switch is given)."""
     for host in scene.hosts:
         aware = any(name.startswith("NCCL_IB_") for name in host.nccl) and 0 not in scene.lossless_somewhere
         if aware and "NCCL_IB_TC" not in host.nccl and not any(nic.traffic_class for nic in host.nics.values()):
@@ -103,8 +103,8 @@ def nccl_roce_version(scene: Scene) -> Iterator[Fault]:
             yield _fault(at, "NCCL_IB_ROCE_VERSION_NUM", "RoCE v1 has no IP header: no routes, no DSCP", "2")
 
 
-@rule("nccl-interface-unknown", Severity.WARNING)
-def nccl_interface_unknown(scene: Scene) -> Iterator[Fault]:
+@rule("nccl-bootstrap-on-rails", Severity.WARNING)
+def nccl_bootstrap_on_rails(scene: Scene) -> Iterator[Fault]:
     """NCCL_SOCKET_IFNAME names only interfaces of rails, which out-of-band traffic then shares with RoCE."""
     for host, at in _set(scene, "NCCL_SOCKET_IFNAME"):
         names = [name.lstrip("=") for name in at.value.split(",")]

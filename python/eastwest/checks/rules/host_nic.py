@@ -78,14 +78,15 @@ def nic_ecn_off(scene: Scene) -> Iterator[Fault]:
 def nic_marks_other_class(scene: Scene) -> Iterator[Fault]:
     """A NIC's traffic class and NCCL_IB_TC mark different DSCPs, so RoCE of other programs takes another class."""
     for host, name, nic in _nics(scene):
-        nccl = host.nccl.get("NCCL_IB_TC")
-        wanted = spelling.number(nccl.value) if nccl else None
-        found = spelling.number(nic.traffic_class.value) if nic.traffic_class else None
-        if nic.traffic_class and not scene.is_misread(host) and None not in (wanted, found) and (wanted or 0) >> 2 != (found or 0) >> 2:
+        nccl, own = host.nccl.get("NCCL_IB_TC"), nic.traffic_class
+        wanted, found = (spelling.number(each.value) if each else None for each in (nccl, own))
+        if own is None or wanted is None or found is None or scene.is_misread(host):
+            continue
+        if wanted >> 2 != found >> 2:
             yield Fault(
-                nic.traffic_class.file,
-                f"{nic.traffic_class.where} {name}",
-                f"marks DSCP {(found or 0) >> 2}; NCCL_IB_TC={wanted} marks DSCP {(wanted or 0) >> 2}",
+                own.file,
+                f"{own.where} {name}",
+                f"marks DSCP {found >> 2}; NCCL_IB_TC={wanted} marks DSCP {(wanted or 0) >> 2}",
                 f"the same traffic class, {wanted}",
             )
 

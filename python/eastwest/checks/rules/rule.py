@@ -25,15 +25,15 @@ class Rule:
         return gathered(self.name, self.severity, self.judge(scene))
 
 
-RULES: dict[str, Rule] = {}
-"""Every rule by name, in the order in which their modules were read."""
+WRITTEN: dict[str, Rule] = {}
+"""Every rule by name, as the modules are read."""
 
 
 def rule(name: str, severity: Severity) -> Callable[[Judge], Judge]:
     """Makes a rule of a function; the first line of its docstring is what the table of rules says."""
 
     def kept(judge: Judge) -> Judge:
-        RULES[name] = Rule(name, severity, (judge.__doc__ or "").strip().splitlines()[0], judge)
+        WRITTEN[name] = Rule(name, severity, (judge.__doc__ or "").strip().splitlines()[0], judge)
         return judge
 
     return kept
