@@ -52,9 +52,10 @@ def stripped(text):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with the starting study in it, as `eastwest init my.yaml` leaves it."""
+    """A folder with the starting study in it, as `eastwest init my.yaml` leaves it, and the examples."""
     monkeypatch.chdir(tmp_path)
     spec.write_starting_file(tmp_path / "my.yaml")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     return tmp_path
 
 
