@@ -1,8 +1,11 @@
 """MRC as a part of `eastwest build`."""
 
+import json
+
 import pytest
 
 from eastwest import artifacts, spec
+from eastwest.artifacts.mrc import network, sonic_tables
 from eastwest.spec import StudyError
 
 STUDY = """\
@@ -49,3 +52,18 @@ def test_another_fabric_gets_none(subject):
 def test_a_shape_without_a_tree_is_refused_at_its_line(subject):
     with pytest.raises(StudyError, match=r"study.yaml:4:3: fabric 'planes': MRC's paths climb"):
         artifacts.build(subject("mesh", more="\n    links_per_pair: 1\n    servers_per_unit: 1"))
+
+
+def test_sonic_gets_the_same_tables_and_routes_by_no_protocol(subject, models):
+    made = subject()
+    configs = {
+        file.path.split("/")[1]: json.loads(file.text)
+        for file in artifacts.build(made, ["sonic"])
+        if file.path.endswith("/config_db.json")
+    }
+    of = network(made.plan)
+    assert configs.keys() == of.tree.switches.keys()
+    for name, config in configs.items():
+        assert sonic_tables(of, made.plan.switch(name)).items() <= config.items()
+        assert "bgp_asn" not in config["DEVICE_METADATA"]["localhost"]
+    assert models.faults(configs) == {}

@@ -68,7 +68,11 @@ def sonic_tables(of: Network, switch: Switch) -> dict[str, dict[str, dict[str, s
         }
         sids[f"{name}|{at}"] = {"action": "uN", "decap_dscp_mode": "pipe"}
     routes = {
-        f"default|{route.prefix}": {"nexthop": str(route.neighbour), "ifname": route.interface}
+        f"default|{route.prefix}": {
+            "nexthop": str(route.neighbour),
+            "ifname": route.interface,
+            "advertise": "false",
+        }
         for route in of.routes(switch)
     }
     return {"SRV6_MY_LOCATORS": own, "SRV6_MY_SIDS": sids, "STATIC_ROUTE": routes}

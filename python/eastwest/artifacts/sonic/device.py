@@ -23,7 +23,9 @@ def tables(box: Box) -> dict[str, Any]:
 
     `split-unified` has SONiC start FRR from one `frr.conf` that it does not write. Of the other modes, `separated` and
     `unified` write files of their own, and `split` deletes `frr.conf` when its container starts (sonic-buildimage,
-    dockers/docker-fpm-frr/docker_init.sh). The traditional buffer model takes buffers from the tables as they are.
+    dockers/docker-fpm-frr/docker_init.sh). An MRC switch has no such file: SONiC writes what its static tables say, and
+    with no ASN no BGP (bgpcfgd, managers_srv6 and managers_static_rt). The traditional buffer model takes buffers from
+    the tables as they are.
     """
     switch, device = box.switch, box.device
     return {
@@ -34,9 +36,7 @@ def tables(box: Box) -> dict[str, Any]:
                 "platform": device.sonic_platform or "generic",
                 "mac": switch.mac,
                 "type": ROLES[switch.tier],
-                "bgp_asn": str(switch.asn),
-                "docker_routing_config_mode": "split-unified",
-                "default_bgp_status": "up",
+                **_routing(box),
                 "default_pfcwd_status": "enable" if box.paused else "disable",
                 "buffer_model": "traditional",
                 "synchronous_mode": "enable",
@@ -56,6 +56,16 @@ def tables(box: Box) -> dict[str, Any]:
         "LLDP": {"GLOBAL": {"enabled": "true", "system_name": switch.name}},
         "GNMI": {"gnmi": {"client_auth": "true", "log_level": "2", "port": str(GNMI_PORT)}},
         "FLEX_COUNTER_TABLE": {name: {"FLEX_COUNTER_STATUS": "enable"} for name in COUNTERS},
+    }
+
+
+def _routing(box: Box) -> dict[str, str]:
+    if box.technology == "mrc":
+        return {"docker_routing_config_mode": "separated", "default_bgp_status": "down"}
+    return {
+        "bgp_asn": str(box.switch.asn),
+        "docker_routing_config_mode": "split-unified",
+        "default_bgp_status": "up",
     }
 
 
