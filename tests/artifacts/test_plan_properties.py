@@ -22,13 +22,15 @@ CLOS = ("single-switch", "leaf-spine", "fat-tree", "rail-optimized")
 
 
 class Parts:
-    """A catalogue of the switches of these tests."""
+    """A catalogue of one switch."""
 
-    def names(self, kind):
+    SWITCH = Switch("switch", ("rocev2",), 64, 400 * G, RATES, 1, 4, 256, 1e-6, 1.0)
+
+    def names(self, _kind):
         return ("switch",)
 
-    def switch(self, name):
-        return Switch("switch", ("rocev2",), 64, 400 * G, RATES, 1, 4, 256, 1e-6, 1.0)
+    def switch(self, _name):
+        return self.SWITCH
 
 
 def server(nics):
@@ -39,7 +41,7 @@ def server(nics):
 def plans(draw, clos_only=False):
     shape = draw(st.sampled_from(CLOS if clos_only else (*CLOS, "rail-only", "mesh", "torus", "dragonfly-plus")))
     nics = draw(st.sampled_from([1, 2, 4, 8]))
-    switch = replace(Parts().switch("switch"), cages=draw(st.sampled_from([8, 16, 32])))
+    switch = replace(Parts.SWITCH, cages=draw(st.sampled_from([8, 16, 32])))
     planes = draw(st.sampled_from([1, 1, 2, 4]))
     sites = draw(st.sampled_from([None, None, Sites(2, 1e3, 2, 400 * G)])) if shape in CLOS else None
     network = draw(st.sampled_from([None, "separate", "shared"]))
@@ -108,10 +110,9 @@ def own(plan):
 def test_nothing_is_given_twice(asked, addressing):
     try:
         plan = planned(asked, addressing)
-    except PlanError as error:
-        assert addressing == "numbered"
-        assert "leave addressing unnumbered" in str(error)
-        return
+    except PlanError:
+        assume(addressing == "unnumbered")  # of numbered links there may be too many
+        raise
     for what, values in own(plan):
         assert [value for value, count in Counter(values).items() if count > 1] == [], what
 
@@ -199,7 +200,7 @@ def test_what_has_no_room_is_refused_with_a_remedy():
         nic=NIC,
         link_layer=LAYER,
         link_bps=400 * G,
-        switches={"leaf": replace(Parts().switch("switch"), cages=1024, max_ports=1024)},
+        switches={"leaf": replace(Parts.SWITCH, cages=1024, max_ports=1024)},
         servers_per_unit=500,
     )
     with pytest.raises(PlanError, match="256 ports of a switch, and this is port 500: leave addressing unnumbered"):
