@@ -143,6 +143,14 @@ def test_wrong_results_come_before_all_else_and_never_agree(log: Log, compared: 
     assert first(found).name == "wrong-results"
 
 
+def test_a_run_that_broke_off_does_not_agree_though_its_rates_do(log: Log, compared: Compare) -> None:
+    found = compared(log() + "node-0: Test CUDA failure common.cu:411 'out of memory'\n")
+    assert all(band.agrees for band in found.bands)
+    assert not found.agrees
+    assert first(found).name == "broken-off"
+    assert "Test CUDA failure common.cu:411 'out of memory'" in first(found).evidence[0]
+
+
 def test_bandwidth_that_falls_as_messages_grow_is_congestion(log: Log, compared: Compare) -> None:
     found = compared(log())
     pairs = [

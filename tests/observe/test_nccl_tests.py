@@ -112,6 +112,21 @@ def test_a_row_that_is_cut_off_is_counted_and_left_out() -> None:
     assert found.rows[1].in_place is None
 
 
+FAILED = " .. n1 pid 7: Test failure all_reduce.cu:90\nn1: Test NCCL failure common.cu:403 'remote process exited / '\n"
+
+
+def test_the_error_at_which_a_run_gave_up_is_kept() -> None:
+    assert one(NEW).failure is None
+    assert one(NEW + FAILED).failure == "Test failure all_reduce.cu:90"
+
+
+def test_a_run_that_gave_up_before_its_first_row_is_refused_with_its_error() -> None:
+    with pytest.raises(
+        InputError, match=r"before the first row of its table\. It says: Test failure all_reduce\.cu:90"
+    ):
+        one(HEADS + FAILED)
+
+
 def test_a_size_that_no_gpu_holds_is_no_row() -> None:
     found = one(HEADS + ROWS.replace("1048576 ", "99999999999999999 ", 1))
     assert (len(found.rows), found.unread) == (1, 1)

@@ -91,7 +91,7 @@ def test_a_collective_needs_two_gpus_and_no_more_than_there_are(gpus):
     ("collective", "algorithm"), [("all-redcue", None), ("all-reduce", "rng"), ("all-to-all", "ring")]
 )
 def test_an_unknown_collective_or_algorithm_is_told(collective, algorithm):
-    with pytest.raises(spec.StudyError, match=r"^--collective: "):
+    with pytest.raises(spec.StudyError, match=rf"^--collective {collective}(?: --algorithm {algorithm})?: "):
         curve(study([COMPUTE]), "rails", collective, [1e9], algorithm)
 
 
@@ -204,6 +204,20 @@ def test_mixes_of_a_study_are_in_no_other_question_s_way():
     assert scaling(mixed, "rails", "job") == scaling(asked, "rails", "job")
     assert curve(mixed, "rails", "all-reduce", [1e9]) == curve(asked, "rails", "all-reduce", [1e9])
     assert sensitivity(mixed, "rails", "job") == sensitivity(asked, "rails", "job")
+
+
+def test_other_workloads_that_do_not_fit_every_size_are_in_no_scaling_s_way():
+    asked = study([COMPUTE, GRADIENTS])
+    wide = {"name": "wide", "collective": "all-to-all", "bytes": "1 MB", "group": 64}
+    more = asked.changed(
+        {"workloads": {**asked.written["workloads"], "wide": {"kind": "operations", "operations": [wide]}}}
+    )
+    assert scaling(more, "rails", "job", (8, 64)) == scaling(asked, "rails", "job", (8, 64))
+
+
+def test_a_fabric_that_is_not_there_is_told_by_curves_too():
+    with pytest.raises(InputError, match=r"no fabric 'rail'; did you mean 'rails'\?"):
+        curve(study([COMPUTE]), "rail", "all-reduce", [1e9])
 
 
 @pytest.mark.parametrize(

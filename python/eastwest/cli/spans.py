@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from eastwest import units
 from eastwest.errors import InputError
+from eastwest.workload.step_file import LARGEST_OPERATION_BYTES
 
 
 def counts(option: str, text: str) -> tuple[int, int]:
@@ -22,6 +23,8 @@ def sizes(option: str, text: str) -> list[float]:
         raise InputError(f"{option} {text}: {error}") from None
     if last < first or last / first > 2**60:
         raise InputError(f"{option} {text}: from small to large, as in 1KiB..16GiB")
+    if last > LARGEST_OPERATION_BYTES:
+        raise InputError(f"{option} {text}: up to {units.format_size(LARGEST_OPERATION_BYTES)}")
     found = [first]
     while found[-1] * 2 <= last * (1 + 1e-12):
         found.append(found[-1] * 2)

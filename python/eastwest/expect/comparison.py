@@ -103,8 +103,9 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether no band falls short, nothing came out wrong, and the GPUs are those of the study."""
-        return all(band.agrees for band in self.bands) and not self.wrong and not self.other_gpu
+        """Whether no band falls short, nothing came out wrong, the run ended well, and the GPUs are the study's."""
+        is_whole = not self.wrong and self.benchmark.failure is None
+        return all(band.agrees for band in self.bands) and is_whole and not self.other_gpu
 
     @property
     def other_gpu(self) -> str:
@@ -230,7 +231,8 @@ def _shape(benchmark: Benchmark, whole: Scene, nodes: int | None, per_node: int 
     ranks, hosts = benchmark.ranks, benchmark.hosts
     if ranks is None:
         if nodes is None or per_node is None:
-            raise InputError(f"{place}: the log does not say how many ranks took part: add --nodes and --gpus-per-node")
+            lacking = [name for name, value in (("--nodes", nodes), ("--gpus-per-node", per_node)) if value is None]
+            raise InputError(f"{place}: the log does not say how many ranks took part: add {' and '.join(lacking)}")
         return nodes, per_node
     if hosts is None:
         per_node = per_node or min(ranks, whole.per_node)

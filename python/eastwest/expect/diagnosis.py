@@ -42,15 +42,16 @@ _ALIKE = 0.04
 
 
 def diagnosed(comparison: Comparison) -> tuple[Finding, ...]:
-    """Findings on one log, the likeliest first; none but that where it is of other GPUs than the study's.
+    """Findings on one log, the likeliest first; no more than that where it is of other GPUs than the study's.
 
     Raises:
         StudyError: the collective cannot be run on the fabric.
     """
     if comparison.other_gpu:
-        return tuple(each for each in (log.corrupted(comparison), log.other_gpu(comparison)) if each is not None)
+        only = (log.corrupted(comparison), log.broken_off(comparison), log.other_gpu(comparison))
+        return tuple(each for each in only if each is not None)
     is_short = not all(band.agrees for band in comparison.bands)
-    rules = (log.corrupted, *(_RULES if is_short else ()), *_ALWAYS)
+    rules = (log.corrupted, log.broken_off, *(_RULES if is_short else ()), *_ALWAYS)
     found = [finding for rule in rules if (finding := rule(comparison)) is not None]
     best = max((each.explains for each in found if each.explains is not None), default=0.0)
     least = max(LEAST_EXPLAINED, best - _BEHIND)

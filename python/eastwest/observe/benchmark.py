@@ -91,7 +91,7 @@ class Benchmark:
     """One table of a file: `test` is its program's name (all_reduce_perf), None where the file does not say.
 
     `unread` counts lines that began as rows and could not be read: cut off, or mixed with other output. `thread_gpus`
-    is how many GPUs one thread drives (-g).
+    is how many GPUs one thread drives (-g). `failure` is the first error that ended the run, in its own words.
     """
 
     file: str
@@ -103,6 +103,7 @@ class Benchmark:
     told: Told = Told()
     unread: int = 0
     thread_gpus: int | None = None
+    failure: str | None = None
 
     @property
     def ranks(self) -> int | None:

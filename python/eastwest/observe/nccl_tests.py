@@ -43,6 +43,8 @@ _DEVICE = re.compile(
     r"#\s+Rank\s+(\d{1,7})\s+(?:Group\s+\d{1,7}\s+)?Pid\s+\d{1,9}\s+on\s+(\S{1,256})\s+device\s+(\d{1,4})\s+"
     r"\[[^\]]{1,40}\]\s*(.{0,100})"
 )
+_FAILED = re.compile(r"\bTest (?:NCCL |CUDA )?failure\b.{0,300}")
+"""What the checks of nccl-tests print as they give up (its common.h)."""
 _LIBRARY = re.compile(r"nccl-library=(\d{3,6})")
 _VERSION = re.compile(r"^\s*[NR]CCL version (\d\S{0,40})")
 _GLUED = re.compile(r"-?[\d.]{1,20}(?=[A-Za-z])")
@@ -77,7 +79,7 @@ def parse(data: bytes, file: str) -> tuple[Benchmark, ...]:
         found.take(number, _COLOUR.sub("", line[:_LONGEST_LINE]).rstrip())
     found.close()
     if not found.done:
-        raise strangers.refusal(data, text, file, found.told.warnings)
+        raise strangers.refusal(data, text, file, found.told.warnings, found.failure)
     return tuple(found.done)
 
 
@@ -97,6 +99,7 @@ class _Reader:
     line: int = 0
     unread: int = 0
     open_row: str = ""
+    failure: str | None = None
 
     @property
     def told(self) -> Told:
@@ -112,6 +115,9 @@ class _Reader:
             line = line[:start].rstrip()
             if not line:
                 return
+        if failed := _FAILED.search(line):
+            self.failure = self.failure or failed[0].strip()
+            return
         if _START.search(line) and self.rows:
             self.close()
         if settings := _SETTINGS.search(line):
@@ -172,9 +178,11 @@ class _Reader:
                 said,
                 self.unread,
                 self.thread_gpus,
+                self.failure,
             )
             self.done.append(made)
             self.rows, self.devices, self.said, self.heads, self.test = [], [], [], [], None
+            self.failure = None
         self.line, self.unread = 0, 0
 
 

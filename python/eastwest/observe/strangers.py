@@ -26,14 +26,15 @@ _WANTED = (
 )
 
 
-def refusal(data: bytes, text: str, file: str, warnings: Sequence[str] = ()) -> InputError:
-    """The mistake that such a file is; `warnings` are what NCCL said in it."""
+def refusal(data: bytes, text: str, file: str, warnings: Sequence[str] = (), failure: str | None = None) -> InputError:
+    """The mistake that such a file is; `warnings` are what NCCL said in it, `failure` how the run ended."""
     if not data.strip():
         return InputError(f"{file}: the file is empty; {_WANTED}")
     if b"\0" in data[:65536] or text[:65536].count("�") > 64:
         return InputError(f"{file}: this is no text; {_WANTED}")
-    if re.search(r"#\s*nThread \d|Using devices|NCCL INFO|nccl-tests version", text):
-        why = f" NCCL said: {warnings[0]}." if warnings else ""
+    if failure or re.search(r"#\s*nThread \d|Using devices|NCCL INFO|nccl-tests version", text):
+        why = f" It says: {failure}." if failure else ""
+        why += f" NCCL said: {warnings[0]}." if warnings else ""
         return InputError(f"{file}: a run of nccl-tests that ended before the first row of its table.{why}")
     for pattern, what in _LOOKS:
         if re.search(pattern, text[: 1 << 20], re.MULTILINE):

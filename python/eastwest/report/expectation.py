@@ -40,7 +40,7 @@ def comparison_table(comparison: Comparison, findings: Sequence[Finding]) -> Ren
     )
     parts: list[RenderableType] = [Text(title, "bold underline"), table, Text()]
     parts += [Text(line) for line in _bands(comparison)]
-    parts.append(Text("It agrees." if comparison.agrees else "It falls short.", "bold"))
+    parts.append(Text(_verdict(comparison), "bold"))
     parts += [Text(note, "dim") for note in _notes(comparison)]
     if not comparison.agrees and not findings:
         parts += [Text(), Text("None of the causes that are known here has this shape.", "bold")]
@@ -63,6 +63,13 @@ def _bands(comparison: Comparison) -> Iterable[str]:
         yield f"{_BANDS[band.name]}: {percent(band.ratio)} of the expected rate ({percent(band.least)} or more agrees)"
 
 
+def _verdict(comparison: Comparison) -> str:
+    if comparison.agrees:
+        return "It agrees."
+    are_rates_fine = bool(comparison.bands) and all(band.agrees for band in comparison.bands)
+    return "Its rates agree; something else is wrong." if are_rates_fine else "It falls short."
+
+
 def _notes(comparison: Comparison) -> Iterable[str]:
     benchmark, scene = comparison.benchmark, comparison.scene
     yield from scene.notes
@@ -71,7 +78,8 @@ def _notes(comparison: Comparison) -> Iterable[str]:
     if any(band.ratio > 1 + comparison.tolerance for band in comparison.bands):
         yield "Where it is faster than expected, the study may say less than is there: NICs, rates, version of NCCL."
     if benchmark.unread:
-        yield f"{benchmark.unread} lines of the table could not be read: cut off, or mixed with other output."
+        lines = "1 line" if benchmark.unread == 1 else f"{benchmark.unread} lines"
+        yield f"{lines} of the table could not be read: cut off, or mixed with other output."
     if benchmark.version and scene.algorithm == "auto":
         planned = scene.study.nccl.version
         if not benchmark.version.startswith(planned):

@@ -180,8 +180,10 @@ def _asked(study: Study, collective: str, algorithm: str | None, protocol: str |
     """The collective as an operation of a study file, so that it is read and checked as one."""
     operation = {"name": "curve", "collective": collective, "bytes": "1 B"}
     ways = {"algorithm": algorithm, "protocol": protocol}
-    operation |= {key: word for key, word in ways.items() if word is not None}
+    said = {key: word for key, word in ways.items() if word is not None}
+    by = " ".join(f"--{key} {word}" for key, word in {"collective": collective, **said}.items())
+    operation |= said
     workload = {"kind": "operations", "operations": [operation]}
-    asked = study.changed({"workloads": {"curve": workload}, "mixes": {}}, by="--collective").workloads["curve"]
+    asked = study.changed({"workloads": {"curve": workload}, "mixes": {}}, by=by).workloads["curve"]
     assert isinstance(asked, Operations)
     return asked

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from eastwest.document import nearest
 from eastwest.errors import InputError
 from eastwest.spec import Imported, Study, StudyError
 from eastwest.study.join import Advance, run, unwatched
 from eastwest.study.result import Row, Stopped
+from eastwest.study.selection import check_names
 from eastwest.study.stopped import sentences
 from eastwest.units import format_time
 from eastwest.workload import Step, divided
@@ -90,6 +90,7 @@ def scaling(
     if any(isinstance(study.workloads[each], Imported) for each in study.variants("workloads", workload)):
         told = "has as many ranks as its file, whatever the size of the cluster: import it with other --ranks"
         raise InputError(f"{study.file}: workload {workload!r} {told}, and compare those in a study")
+    study = _alone(study, workload)
     servers = _servers(study, fabric, base, gpus)
     sized = study if servers is None else _sized(study, fabric, base, servers)
     at = f"fabric={fabric if servers is None else _scaled(fabric)},workload={workload},"
@@ -123,15 +124,7 @@ def _of_curve(each: Row | Stopped) -> str:
 
 def _cluster(study: Study, fabric: str, workload: str, cluster: str | None) -> str:
     """The cluster to size, as the file names it; `InputError` where a name is unknown or several would do."""
-    fabrics, workloads = (
-        tuple(dict.fromkeys(study.base(section, name) for name in names))
-        for section, names in (("fabrics", study.fabrics), ("workloads", study.workloads))
-    )
-    for what, name, known in (("fabric", fabric, fabrics), ("workload", workload, workloads)):
-        if name not in known:
-            near = nearest(name, known)
-            meant = f"; did you mean {near!r}?" if near else ""
-            raise InputError(f"{study.file}: no {what} {name!r}{meant} (it has: {', '.join(known)})")
+    check_names(study, fabric, workload)
     joined = study.clusters_of(study.variants("fabrics", fabric)[0])
     clusters = tuple(dict.fromkeys(study.base("clusters", name) for name in joined))
     if cluster is None and len(clusters) > 1:
@@ -182,8 +175,13 @@ def _sized(study: Study, fabric: str, cluster: str, servers: list[int]) -> Study
     fabrics = {**written["fabrics"], _scaled(fabric): {"like": fabric, "cluster": _scaled(cluster)}}
     only = cluster if len(written["clusters"]) == 1 else None
     workloads = {name: _measured_on(entry, only) for name, entry in written["workloads"].items()}
-    # mixes need not fit into every size, and are not run
-    return study.changed({"clusters": clusters, "fabrics": fabrics, "workloads": workloads, "mixes": {}})
+    return study.changed({"clusters": clusters, "fabrics": fabrics, "workloads": workloads})
+
+
+def _alone(study: Study, workload: str) -> Study:
+    """The study with this workload, and no mixes: what is not run need not fit into every size."""
+    workloads = study.written["workloads"]
+    return study.changed({"workloads": {workload: workloads[workload]}, "mixes": {}})
 
 
 def _scaled(name: str) -> str:

@@ -261,6 +261,7 @@ def one(study: Study, fabric: str, workload: str | None = None, where: str = "")
     Raises:
         InputError: there is none, or more than one.
     """
+    check_names(study, fabric, workload)
     named = f"fabric={fabric}" + (f",workload={workload}" if workload else "")
     found = combinations(study, f"{named},{where}" if where.strip() else named)
     first = found[0]
@@ -273,3 +274,13 @@ def one(study: Study, fabric: str, workload: str | None = None, where: str = "")
             f"{study.file}: {named} leaves {len(ways)} combinations: choose one by {', '.join(names)} with --where"
         )
     return first
+
+
+def check_names(study: Study, fabric: str, workload: str | None = None) -> None:
+    """Raises `InputError` where the study has no such fabric, or no such workload."""
+    for what, name, there in (("fabric", fabric, study.fabrics), ("workload", workload, study.workloads)):
+        known = tuple(dict.fromkeys(study.base(f"{what}s", each) for each in there))
+        if name and name not in known:
+            near = nearest(name, known)
+            meant = f"; did you mean {near!r}?" if near else ""
+            raise InputError(f"{study.file}: no {what} {name!r}{meant} (it has: {', '.join(known)})")

@@ -47,6 +47,19 @@ def corrupted(comparison: Comparison) -> Finding | None:
     )
 
 
+def broken_off(comparison: Comparison) -> Finding | None:
+    """The run ended with an error: of larger sizes nothing is known."""
+    if comparison.benchmark.failure is None:
+        return None
+    return Finding(
+        "broken-off",
+        f"The run ended with an error behind {max(row.size_bytes for row in comparison.benchmark.rows):,} bytes",
+        (f"the log has: {comparison.benchmark.failure}",),
+        (Cause("a GPU, a link or a process that failed", "run it again with NCCL_DEBUG=WARN; dmesg | grep -i xid"),),
+        is_certain=True,
+    )
+
+
 def other_gpu(comparison: Comparison) -> Finding | None:
     """The log is of other GPUs than the study's."""
     if not comparison.other_gpu:
