@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from eastwest.artifacts import infiniband, mrc, sonic
+from eastwest.artifacts import hosts, infiniband, inventory, mrc, sonic
 from eastwest.artifacts.coordinates import PlanError
 from eastwest.artifacts.file import File
 from eastwest.artifacts.frr import frr
@@ -29,6 +29,8 @@ PARTS: Mapping[str, Part] = {
     "frr": frr,
     "infiniband": infiniband.files,
     "mrc": _mrc,
+    "hosts": hosts.files,
+    "inventory": inventory.files,
 }
 """Parts by the name that `--only` knows, in the order in which they are written. One that a fabric needs nothing of
 gives no file."""
