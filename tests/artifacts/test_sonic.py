@@ -160,3 +160,42 @@ def test_cables_too_long_for_the_memory_are_refused():
 def test_infiniband_has_none():
     study = subject(spec.load("pune-1024"), "ib-400g")
     assert not [file for file in build(study) if "config_db" in file.path]
+
+
+def test_servers_that_the_study_names():
+    told = {"ntp": ["ntp.example.net"], "syslog": ["192.0.2.5"], "sflow": {"collectors": ["192.0.2.9"], "sample": 1000}}
+    (leaf,) = of(with_fabric(build=told), "leaf-u0-r0")
+    assert leaf["NTP_SERVER"] == {"ntp.example.net": {"association_type": "server", "iburst": "on"}}
+    assert leaf["SYSLOG_SERVER"] == {"192.0.2.5": {}}
+    assert leaf["SFLOW_COLLECTOR"] == {"collector0": {"collector_ip": "192.0.2.9"}}
+    assert leaf["SFLOW_SESSION"]["Ethernet0"] == {"admin_state": "up", "sample_rate": "1000"}
+    assert leaf["FEATURE"]["sflow"]["state"] == "enabled"
+
+
+@pytest.mark.parametrize(
+    ("told", "says"),
+    [
+        ({"addressing": "numberd"}, "numbered"),
+        ({"ntp": ["time one"]}, "'time one' is neither an address nor a host name"),
+        ({"syslog": ["192.0.2.300"]}, "'192.0.2.300' is no IPv4 or IPv6 address"),
+        ({"sflow": {"collectors": []}}, "collectors"),
+        ({"sflow": {"collectors": ["192.0.2.9"], "sample": 1}}, "sample"),
+    ],
+)
+def test_what_no_server_can_be_is_refused(told, says):
+    with pytest.raises(spec.StudyError, match=says):
+        with_fabric(build=told)
+
+
+def test_numbered_links_have_addresses():
+    (leaf, spine) = of(with_fabric(build={"addressing": "numbered"}), "leaf-u0-r0", "spine-00")
+    below = [key for key in leaf["INTERFACE"] if key.startswith("Ethernet256|")]
+    above = [key for key in spine["INTERFACE"] if key.startswith("Ethernet0|")]
+    assert below == ["Ethernet256|10.128.0.64/31", "Ethernet256|fd65:6173:7477:1::40/127"]
+    assert above == ["Ethernet0|10.128.0.65/31", "Ethernet0|fd65:6173:7477:1::41/127"]
+
+
+def test_tiers_rotate_their_hash_by_other_offsets(pune):
+    files = {file.path: file.text for file in build(pune, ["sonic"])}
+    found = [json.loads(files[f"switches/{name}/hash.json"]) for name in ("leaf-u0-r0", "spine-00")]
+    assert len({each[0]["SWITCH_TABLE:switch"]["ecmp_hash_offset"] for each in found}) == 2

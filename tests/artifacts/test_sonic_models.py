@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from eastwest.artifacts import build
+from eastwest import spec
+from eastwest.artifacts import build, subject
 
 
 @pytest.fixture(scope="module")
@@ -16,6 +17,41 @@ def configs(pune):
 def test_every_switch_of_the_bundled_fabric(models, configs):
     assert len(configs) == 48
     assert models.faults(configs) == {}
+
+
+SMALL = """
+name: small
+clusters: {{pod: {{server: hgx-h100, servers: 4}}}}
+fabrics:
+  one:
+    technology: rocev2
+    link: 400 Gb/s
+    switch: sn5600
+    {entries}
+workloads: {{job: {{kind: operations, operations: [{{name: a, compute: 1 ms}}]}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        "shape: single-switch",
+        "shape: rail-optimized\n    breakout: 2",
+        "shape: leaf-spine\n    servers_per_unit: 1\n    build: {addressing: numbered, ntp: [ntp.example.net], "
+        "syslog: [192.0.2.5, '2001:db8::5'], sflow: {collectors: [192.0.2.9]}}",
+        "shape: fat-tree\n    servers_per_unit: 1\n    servers_per_pod: 2\n    packets: {switch: {pauses: 'off'}}",
+        "shape: single-switch\n    packets: {switch: {marks: 'off', watchdog: 'off'}, transport: {dcqcn: 'off'}}",
+        "shape: torus\n    dims: [2, 2]\n    cables: {server-leaf: 2 m}",
+        "shape: single-switch\n    sites: {count: 2, distance: 80 km, links: 2, rate: 400 Gb/s}",
+        "shape: rail-optimized\n    frontend: {link: 100 Gb/s, switch: sn5400, storage: {servers: 2}}",
+    ],
+)
+def test_fabrics_of_every_kind(models, entries):
+    study = spec.loads(SMALL.format(entries=entries), "small.yaml")
+    files = build(subject(study, "one"), ["sonic"])
+    dbs = {file.path.split("/")[1]: json.loads(file.text) for file in files if file.path.endswith("/config_db.json")}
+    assert dbs
+    assert models.faults(dbs) == {}
 
 
 @pytest.mark.parametrize(

@@ -43,9 +43,9 @@ def subject(study: Study, fabric: str, cluster: str | None = None) -> Subject:
         StudyError: the fabric cannot be built; names the line.
     """
     name, of = fabrics.named(study, fabric, cluster)
-    built = fabrics.build(study, name, of, ())
+    built, addressing = fabrics.build(study, name, of, ()), study.fabrics[name].build.addressing
     try:
-        return Subject(study, name, of, make_plan(built, study.catalog_entries()))
+        return Subject(study, name, of, make_plan(built, study.catalog_entries(), addressing))
     except (PlanError, FabricError) as error:
         raise _at(study, name, error) from None
 

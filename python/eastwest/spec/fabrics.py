@@ -12,6 +12,7 @@ from pydantic_core.core_schema import ValidationInfo
 from eastwest.catalog import Technology
 from eastwest.engine import Balancing, HashSeeds, QpUse
 from eastwest.fabric import FrontendNetwork, Shape, TierPair
+from eastwest.spec.building import Building
 from eastwest.spec.failures import Failure
 from eastwest.spec.packets import TRANSPORTS, Packets, stated
 from eastwest.spec.subnet import Subnet
@@ -263,6 +264,8 @@ class Fabric(Entry):
     """Length of the cables between two tiers."""
     failures: tuple[Failure, ...] = ()
     """What has failed, or runs slower than it was built to."""
+    build: Building = Building()
+    """What `eastwest build` is told besides: addressing, and servers of time and logs."""
     packets: Packets = Packets()
     """How packets are sent and switched, where every packet is simulated."""
     subnet: Subnet | None = None

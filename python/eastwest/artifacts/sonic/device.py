@@ -17,9 +17,12 @@ COUNTERS = ("PORT", "QUEUE", "PG_DROP", "PG_WATERMARK", "QUEUE_WATERMARK", "BUFF
 
 GNMI_PORT = 50051
 
+HASH_OFFSET = {"leaf": 0, "access": 0, "spine": 10, "aggregation": 10, "core": 5, "border": 5}
+"""Bits by which each tier rotates its hash; 10 is SONiC's second tier's."""
+
 
 def tables(box: Box) -> dict[str, Any]:
-    """DEVICE_METADATA, LOOPBACK_INTERFACE, SWITCH_HASH, FEATURE, LLDP, GNMI and FLEX_COUNTER_TABLE.
+    """DEVICE_METADATA, LOOPBACK_INTERFACE, SWITCH_HASH, FEATURE, LLDP, GNMI, FLEX_COUNTER_TABLE, and NTP and the like.
 
     `split-unified` has SONiC start FRR from one `frr.conf` that it does not write. Of the other modes, `separated` and
     `unified` write files of their own, and `split` deletes `frr.conf` when its container starts (sonic-buildimage,
@@ -52,11 +55,32 @@ def tables(box: Box) -> dict[str, Any]:
             "bgp": {"state": "enabled", "auto_restart": "enabled"},
             "gnmi": {"state": "enabled", "auto_restart": "enabled"},
             "lldp": {"state": "enabled", "auto_restart": "enabled"},
+            **({"sflow": {"state": "enabled", "auto_restart": "enabled"}} if box.subject.asked.build.sflow else {}),
         },
         "LLDP": {"GLOBAL": {"enabled": "true", "system_name": switch.name}},
         "GNMI": {"gnmi": {"client_auth": "true", "log_level": "2", "port": str(GNMI_PORT)}},
         "FLEX_COUNTER_TABLE": {name: {"FLEX_COUNTER_STATUS": "enable"} for name in COUNTERS},
+        **_told(box),
     }
+
+
+def _told(box: Box) -> dict[str, Any]:
+    """NTP_SERVER, SYSLOG_SERVER and sFlow's tables, of whom the study names servers."""
+    asked = box.subject.asked.build
+    written: dict[str, Any] = {}
+    if asked.ntp:
+        written["NTP_SERVER"] = {server: {"association_type": "server", "iburst": "on"} for server in asked.ntp}
+    if asked.syslog:
+        written["SYSLOG_SERVER"] = {server: {} for server in asked.syslog}
+    if asked.sflow is not None:
+        written["SFLOW"] = {"global": {"admin_state": "up", "agent_id": "Loopback0"}}
+        written["SFLOW_COLLECTOR"] = {
+            f"collector{number}": {"collector_ip": address} for number, address in enumerate(asked.sflow.collectors)
+        }
+        written["SFLOW_SESSION"] = {
+            port.name: {"admin_state": "up", "sample_rate": str(asked.sflow.sample)} for port in box.cabled
+        }
+    return written
 
 
 def _routing(box: Box) -> dict[str, str]:
@@ -74,7 +98,11 @@ def hash_seed(switch: Switch) -> list[dict[str, Any]]:
 
     The models of config_db have no seed: SONiC sets one for each kind of router (sonic-buildimage,
     dockers/docker-orchagent/switch.json.j2), so that all leaves hash alike, and a spine's traffic, which leaves chose
-    by the same hash, uses a part of its ports. A CRC of an address of four bytes is another one for each.
+    by the same hash, uses a part of its ports. A CRC of an address of four bytes is another one for each. A seed alone
+    does not part two tiers where the hash is a CRC itself, which is linear: each rotates its by an offset too.
     """
-    seed = str(zlib.crc32(switch.loopback.packed))
-    return [{"SWITCH_TABLE:switch": {"ecmp_hash_seed": seed, "lag_hash_seed": seed}, "OP": "SET"}]
+    seed, offset = str(zlib.crc32(switch.loopback.packed)), str(HASH_OFFSET[switch.tier])
+    fields = {
+        f"{kind}_hash_{what}": value for kind in ("ecmp", "lag") for what, value in (("seed", seed), ("offset", offset))
+    }
+    return [{"SWITCH_TABLE:switch": fields, "OP": "SET"}]
