@@ -17,6 +17,9 @@ class Device:
     def __init__(self, switch: Switch) -> None:
         self.switch = switch
         self.name = switch.name
+        self._paths: dict[tuple[str, int], Path] = {}
+        self._groups: dict[tuple[str, int], Group] = {}
+        self._markings: dict[tuple[str, int], Marking] = {}
 
     @cached_property
     def maps(self) -> dict[str, PortMaps]:
@@ -68,15 +71,24 @@ class Device:
 
     def path(self, port: str, dscp: int) -> Path:
         """Where a packet of a DSCP goes on a port."""
-        return classes.path(self.switch, port, self.maps[port], dscp)
+        key = port, dscp
+        if key not in self._paths:
+            self._paths[key] = classes.path(self.switch, port, self.maps[port], dscp)
+        return self._paths[key]
 
     def group(self, path: Path) -> Group:
         """The buffer that a packet is counted in where it comes in."""
-        return buffers.group(self.switch, self.groups, path.port, -1 if path.group is None else path.group)
+        key = path.port, -1 if path.group is None else path.group
+        if key not in self._groups:
+            self._groups[key] = buffers.group(self.switch, self.groups, *key)
+        return self._groups[key]
 
     def marking(self, path: Path) -> Marking:
         """How the queue by which a packet leaves marks and is served."""
-        return buffers.marking(self.switch, self.queues, path.port, -1 if path.queue is None else path.queue)
+        key = path.port, -1 if path.queue is None else path.queue
+        if key not in self._markings:
+            self._markings[key] = buffers.marking(self.switch, self.queues, *key)
+        return self._markings[key]
 
     def speed_bps(self, port: str) -> float | None:
         """A port's rate: SONiC writes Mb/s."""

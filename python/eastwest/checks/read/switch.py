@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from eastwest.checks.read import spelling
 from eastwest.checks.read.frr import Frr
@@ -43,7 +44,7 @@ class Switch:
         """DEVICE_METADATA's row on the device itself."""
         return self.table("DEVICE_METADATA").get("localhost", {})
 
-    @property
+    @cached_property
     def ports(self) -> Table:
         """The ports that take a cable, up or not said to be down."""
         return {
@@ -52,7 +53,7 @@ class Switch:
             if row.get("role", "Ext").lower() not in _NO_ROLE and row.get("admin_status", "up") != "down"
         }
 
-    @property
+    @cached_property
     def known_ports(self) -> frozenset[str]:
         """Every port that PORT names."""
         return frozenset(self.table("PORT"))
