@@ -85,7 +85,7 @@ def test_a_link_that_is_down_is_named_with_its_leaf(cluster):
     assert ran.returncode == 1
     (fault,) = faults(ran)
     assert "server-003 rail5 to leaf-u1-r5 " in fault
-    assert "found 'down -1 9000 no', planned 'up 400000 9000 yes'" in fault
+    assert "found 'down -1 9000 no', planned 'up 400000 9100 yes'" in fault
 
 
 def test_a_slow_rail_is_named_with_the_server_that_is_slow_with_others_too(cluster):

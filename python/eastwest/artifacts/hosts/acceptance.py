@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from eastwest import expect
 from eastwest.artifacts.file import File
+from eastwest.artifacts.headroom import PORT_MTU
 from eastwest.artifacts.hosts import expected
-from eastwest.artifacts.hosts.netplan import MTU_BYTES
 from eastwest.artifacts.hosts.nics import family
 from eastwest.artifacts.marking import TRAFFIC_CLASS
 from eastwest.artifacts.plan import Host, NicPort
@@ -64,6 +64,6 @@ def _links(servers: Sequence[Host], rails: Mapping[str, Sequence[NicPort]], is_i
             if port.cable is None:
                 continue
             gbps = round(port.rate_bps / 1e9)
-            state = f"ACTIVE {gbps}" if is_infiniband else f"up {gbps * 1000} {MTU_BYTES} yes"
+            state = f"ACTIVE {gbps}" if is_infiniband else f"up {gbps * 1000} {PORT_MTU} yes"
             rows.append(f"{server.name},{port.name},{port.peer} {port.peer_interface},{port.gateway},{state}")
     return "\n".join((*rows, ""))

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 
 from eastwest.artifacts.file import File
+from eastwest.artifacts.headroom import PORT_MTU
 from eastwest.artifacts.plan import Host, NicPort, Plan
 from eastwest.artifacts.texts import text
 
 FIRST_TABLE = 100
 """Number and priority of the first NIC's routing table; the kernel's own are 253 to 255, main's rule is 32766."""
-MTU_BYTES = 9000
-"""What hosts send at most: room for RDMA's 4,096 with its headers, and TCP beside it; switches take a little more."""
-
 _GPUS, _FRONTEND = IPv4Network("10.0.0.0/9"), IPv4Network("172.16.0.0/12")
 """Where `fabric.addressing` has NICs of GPUs, and those of CPUs and storage."""
 
@@ -62,7 +60,7 @@ def _nic(plan: Plan, port: NicPort, table: int) -> _Nic:
         length=31,
         gateway=str(port.gateway),
         table=table,
-        mtu=MTU_BYTES,
+        mtu=PORT_MTU,
         leaf=port.peer or "nothing",
         leaf_interface=port.peer_interface or "",
         anywhere=anywhere,
