@@ -1,0 +1,26 @@
+"""Which driver runs a fabric of which technology."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from eastwest.lab.driver import Driver
+from eastwest.lab.ethernet import ETHERNET
+from eastwest.lab.failure import LabError
+
+DRIVERS: Mapping[str, Driver] = {
+    "rocev2": ETHERNET,
+    "ultra-ethernet": ETHERNET,
+}
+"""Drivers by the technology of the GPUs' network."""
+
+
+def driver_of(technology: str) -> Driver:
+    """The driver of a technology.
+
+    Raises:
+        LabError: there is no lab of it.
+    """
+    if technology not in DRIVERS:
+        raise LabError(f"there is no lab of {technology}, only of {', '.join(DRIVERS)}")
+    return DRIVERS[technology]
