@@ -139,6 +139,7 @@ SCRIPTED = [
     (f"technology: rocev2, {RAILS}", "hgx-mi300x"),
     (f"technology: rocev2, {RAILS}", "hgx-mi355x"),
     (f"technology: ultra-ethernet, {RAILS}", "hgx-mi355x"),
+    ("technology: mrc, shape: leaf-spine, link: 800 Gb/s, switch: mrc-64x800g, planes: 2", "hgx-b300"),
 ]
 
 
@@ -199,6 +200,20 @@ def test_a_lossy_transport_pauses_nothing(built, a_study):
     text = script["hosts/server-000/nic.sh"].text
     assert "--no-drop enable" not in text
     assert "--pause-type" not in text
+    assert "dcqcn" not in text
+
+
+def test_mrc_leaves_paths_and_classes_to_the_nic(built, a_study, generated):
+    """Its leaves have no routes for IPv4, and DCQCN is not its congestion control."""
+    fabric = "technology: mrc, shape: leaf-spine, link: 800 Gb/s, switch: mrc-64x800g, planes: 2"
+    files = built(a_study(fabric, server="hgx-b300"), "f", "hosts")
+    nic = networkd(generated(files["hosts/server-000/netplan.yaml"].text), "rail0p0")
+    assert "Route" not in nic
+    assert nic["Network"][0]["Address"] == "10.0.0.1/31"
+    script = files["hosts/server-000/nic.sh"].text
+    assert not any(word in script for word in ("mlnx_qos", "roce_np", "pfc"))
+    assert "NCCL_IB_TC" not in settings(files["hosts/server-000/nccl.conf"].text)
+    assert "rails," not in files["acceptance/expected.csv"].text
 
 
 def test_infiniband_names_devices_by_guid_and_marks_nothing(built, a_study):

@@ -65,8 +65,8 @@ def lines(study: Study, fabric: Fabric, name: str, where: str = "") -> tuple[Lin
 
 
 def _rails(fabric: Fabric) -> Iterator[Line]:
-    if int(fabric.plan["servers"]) < 2:
-        return
+    if int(fabric.plan["servers"]) < 2 or fabric.plan["link_layer"]["technology"] == "mrc":
+        return  # perftest speaks no MRC
     plan, gpu = fabric.plan, fabric.plan["server"]["gpu"]
     planes = int(plan["planes"])
     pcie_bps = plan["nic"]["pcie_bps"] * gpu["pcie_efficiency"] / planes

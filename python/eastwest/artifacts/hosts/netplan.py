@@ -23,7 +23,11 @@ _GPUS, _FRONTEND = IPv4Network("10.0.0.0/9"), IPv4Network("172.16.0.0/12")
 
 @dataclass(frozen=True)
 class _Nic:
-    """A NIC's port as the template wants it: `own` are networks that the main table reaches over it."""
+    """A NIC's port as the template wants it.
+
+    `anywhere` are the networks that its own traffic reaches, `own` those that any traffic reaches over it; none of a
+    NIC that chooses its paths itself.
+    """
 
     interface: str
     mac: str
@@ -42,14 +46,17 @@ def netplan(plan: Plan, host: Host, ports: Sequence[NicPort]) -> File:
     """The file of a host whose `ports` are on Ethernet."""
     nics = [_nic(plan, port, FIRST_TABLE + number) for number, port in enumerate(ports)]
     return File(
-        f"hosts/{host.name}/netplan.yaml", text("hosts/netplan.yaml.j2", server=host.name, fabric=plan.name, nics=nics)
+        f"hosts/{host.name}/netplan.yaml",
+        text("hosts/netplan.yaml.j2", server=host.name, fabric=plan.name, nics=nics, mrc=plan.technology == "mrc"),
     )
 
 
 def _nic(plan: Plan, port: NicPort, table: int) -> _Nic:
+    anywhere: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
     if port.tier == "server":
-        anywhere: tuple[str, ...] = (str(_GPUS),)
-        own: tuple[str, ...] = (str(rail(plan, port)),)
+        if plan.technology != "mrc":
+            anywhere, own = (str(_GPUS),), (str(rail(plan, port)),)
     else:  # users are beyond, so a NIC's own traffic may go anywhere; the rest takes the first NIC
         anywhere = ("0.0.0.0/0",)
         own = (str(_FRONTEND),) if port.nic == 0 else ()
