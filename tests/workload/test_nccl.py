@@ -106,6 +106,62 @@ def test_one_node_of_hopper_runs_ll_to_1_mib_and_nvls_from_2_mib():
     assert chosen(2**21, ONE, constants=constants) == ("nvls", "simple")
 
 
+@pytest.mark.parametrize(
+    ("release", "version"),
+    [
+        ("2.26.2", "2.26"),
+        ("2.24", "2.26"),
+        ("2.27.5", "2.27.7"),
+        ("2.27.3", "2.27"),
+        ("2.30", "HEAD"),
+        ("2.20.5", "2.21"),
+    ],
+)
+def test_a_release_chooses_by_the_constants_that_are_its_own_or_nearest(release, version):
+    assert nccl.version_of(release) == version
+
+
+@pytest.mark.parametrize("release", ["2.11", "3.0", "2", "", "2.27x"])
+def test_nothing_is_known_of_other_releases(release):
+    assert nccl.version_of(release) is None
+
+
+@pytest.mark.parametrize(
+    ("version", "found", "running"),
+    [
+        ("HEAD", (8, 48), 16),
+        ("2.27", (16, 24), 32),  # it tries 47.9, and 16 x 24 is more than 8 x 47.9
+        ("2.26", (8, 48), 16),
+    ],
+)
+def test_versions_find_other_channels_on_blackwell_since_they_try_other_speeds(version, found, running):
+    ring = nccl.search("ring", TWO, B200, version)
+    assert (ring.count, ring.inter / GB) == pytest.approx(found)
+    assert nccl.running("ring", TWO, B200, version) == running
+
+
+def test_two_nodes_of_b200_run_nvls_trees_from_64_mib_with_2_26():
+    """As 700 GB/s of bus bandwidth show that 2.26.2 did (dstack's page on Lambda)."""
+    assert {chosen(2.0**power, TWO, machine=B200, constants=nccl.constants("2.26"))[0] for power in range(26, 35)} == {
+        "nvls-tree"
+    }
+
+
+@pytest.mark.parametrize(
+    ("version", "group", "method", "bandwidth"),
+    [
+        # 8 channels, of which the search finds 40 inside a node and 48 between two, 5/6 of their sum
+        ("2.27", ONE, "nvls", 8 * 40 * 5 / 6),
+        ("2.27", TWO, "nvls-tree", 8 * 40 * 5 / 6),
+        ("2.27", SIXTEEN, "nvls-tree", 8 * 24 * 5 / 6),
+        ("2.18", SIXTEEN, "nvls-tree", 8 * 40 * 0.7 * 16 / 30),
+    ],
+)
+def test_older_versions_reckon_nvls_their_own_way(version, group, method, bandwidth):
+    of = way(method, "simple", group, constants=nccl.constants(version))
+    assert of.bandwidth(2**30) == pytest.approx(bandwidth * GB)
+
+
 def test_ampere_knows_no_nvls_and_ends_with_the_ring():
     assert {chosen(2.0**power, TWO, machine=A100)[0] for power in range(3, 35)} == {"tree", "rail-ring"}
     assert chosen(2**34, TWO, machine=A100) == ("rail-ring", "simple")

@@ -116,9 +116,50 @@ def test_a_ring_has_what_its_channels_pass_on_by_ll_up_to_nccl_s_most():
 
 
 def test_a_ring_on_ampere_has_less_by_ll128_than_nccl_s_table():
-    """12 channels of 11 GB/s are found, where the table has 20."""
-    assert cost("ring", "ll128", 8 * MIB, machine=A100).bandwidth * 14 / 8 == pytest.approx(12 * 11 * GB)
+    """165 GB/s in all, where the table has 20 for each of 12 channels, and for each of 8 over two nodes."""
+    assert cost("ring", "ll128", 8 * MIB, machine=A100).bandwidth * 14 / 8 == pytest.approx(165 * GB)
+    assert cost("ring", "ll128", 8 * MIB, TWO, machine=A100).bandwidth * 30 / 16 == pytest.approx(8 * 20 * GB)
     assert cost("ring", "ll128", 8 * MIB).bandwidth * 14 / 8 == pytest.approx(12 * 36.7 * GB)
+
+
+@pytest.mark.parametrize(
+    ("machine", "protocol", "hop_us"),
+    [
+        (H100, "ll", 0.6),
+        (H100, "ll128", 1.9),
+        (A100, "ll", 1.7 * 0.6),
+        (A100, "ll128", 1.9),
+        (B200, "ll", 2.1 * 0.6),
+        (B200, "ll128", 1.9 * 1.9),
+    ],
+)
+def test_a_hop_over_nvlink_takes_what_was_measured_on_each_gpu(machine, protocol, hop_us):
+    assert cost("ring", protocol, 8, machine=machine).intra_s == pytest.approx(hop_us * US)
+
+
+@pytest.mark.parametrize("nodes", [2, 4, 16])
+def test_a_ring_s_slowest_data_crosses_the_network_once_for_each_node(nodes):
+    """Of n - 1 hops m are between nodes, at 5 us, and the others at 0.6; the engine counts m - 1 of the former."""
+    found = cost("ring", "ll", 8, nccl.Group(8 * nodes, nodes), kind="all-gather")
+    hops = (8 * nodes - 1 - (nodes - 1)) * found.intra_s + (nodes - 1) * found.inter_s
+    assert hops == pytest.approx(((8 * nodes - 1 - nodes) * 0.6 + nodes * 5.0) * US)
+
+
+def test_a_ring_of_one_gpu_a_node_has_no_other_hops_to_spare():
+    assert cost("ring", "ll", 8, nccl.Group(4, 4), kind="all-gather").inter_s == pytest.approx(5 * US)
+
+
+def test_trees_on_blackwell_carry_over_many_nodes_what_they_do_over_two():
+    """8 channels of 42.8, where NCCL's table has 24 beyond two nodes; over two 1.05 times that."""
+    many, two = (cost("tree", "simple", 2**30, group, machine=B200) for group in (nccl.Group(128, 16), TWO))
+    assert many.bandwidth == pytest.approx(8 * 42.8 / 2 * GB)
+    assert two.bandwidth == pytest.approx(8 * 42.8 / 2 * 1.05 * GB)
+
+
+def test_trees_of_twice_the_channels_carry_twice_as_much():
+    """2.27.3 runs 32 channels between two nodes of B200, where HEAD runs the 16 that its table is of."""
+    more, fewer = (cost("tree", "simple", 2**30, TWO, machine=B200, version=each) for each in ("2.27", "HEAD"))
+    assert more.bandwidth == pytest.approx(2 * fewer.bandwidth)
 
 
 def test_a_broadcast_goes_round_once():

@@ -81,8 +81,8 @@ def _notes(comparison: Comparison) -> Iterable[str]:
         lines = "1 line" if benchmark.unread == 1 else f"{benchmark.unread} lines"
         yield f"{lines} of the table could not be read: cut off, or mixed with other output."
     if benchmark.version and scene.algorithm == "auto":
-        planned = scene.study.nccl.version
-        if not benchmark.version.startswith(planned):
+        planned = scene.study.nccl
+        if not f"{benchmark.version}.".startswith(f"{planned.version}."):
             yield f"The log is of NCCL {benchmark.version}, the study's choices are those of {planned} (nccl: version)."
     for warning in benchmark.told.warnings[:3]:
         yield f"NCCL warned: {warning}"

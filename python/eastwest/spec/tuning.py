@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema
 
 from eastwest.document import nearest
 from eastwest.spec.values import Entry, refuse
 from eastwest.workload import KINDS, Algorithm, CollectiveKind, Protocol, Tuning
-from eastwest.workload.nccl import METHOD_KINDS, METHOD_OF, Cpu, TransportName, Version
+from eastwest.workload.nccl import METHOD_KINDS, METHOD_OF, Cpu, TransportName, Version, releases, version_of
 
 AlgorithmWord = Literal[Algorithm, "auto"]
 ProtocolWord = Literal[Protocol, "auto"]
 
 
 def _version(written: Any) -> Any:
-    text, words = str(written), get_args(Version)
-    if isinstance(written, bool) or text not in words:
+    text, words = str(written), tuple(releases())
+    if isinstance(written, bool) or version_of(text) is None:
         raise refuse(f"no constants are known of NCCL {text!r}", words, nearest(text, words))
     return text
 
@@ -26,15 +26,28 @@ class Nccl(Entry):
     """The NCCL that chooses what collectives leave open."""
 
     version: Annotated[
-        Version,
+        str,
         BeforeValidator(_version),
-        WithJsonSchema({"anyOf": [{"enum": list(get_args(Version))}, {"type": "number"}]}),
+        WithJsonSchema({"anyOf": [{"enum": list(releases())}, {"type": ["string", "number"]}]}),
     ] = "HEAD"
-    """Whose constants: of a release, or of the newest that was read."""
+    """Whose constants: of a release, as in 2.26 or 2.26.2, or of the newest that was read."""
     cpu: Cpu = "intel"
     """The servers' CPUs, by which NCCL tells how fast LL is between nodes and what posting to a NIC takes."""
     transport: TransportName | Literal["auto"] = "auto"
     """What carries NCCL between nodes: its own verbs, or a plug-in; `auto`: the one of the server or its NIC."""
+
+    @property
+    def constants(self) -> Version:
+        """The version whose constants stand for the one that is named."""
+        found = version_of(self.version)
+        assert found is not None  # refused above
+        return found
+
+    def __str__(self) -> str:
+        """Name it for people: the version, and whose constants it has where these are another's."""
+        return (
+            self.version if self.constants == self.version else f"{self.version}, by the constants of {self.constants}"
+        )
 
 
 def check(kind: CollectiveKind, algorithm: AlgorithmWord | None, protocol: ProtocolWord | None) -> None:

@@ -112,7 +112,7 @@ def choices(rows: Sequence[Row | JobRow], study: Study) -> tuple[str, ...]:
         for each in row.choices:
             found.setdefault((row.workload, each.operation), {})[str(each)] = None
     return tuple(
-        f"{workload}, {operation}: NCCL ({study.nccl.version}) would choose {'; or '.join(ways)}."
+        f"{workload}, {operation}: NCCL ({study.nccl}) would choose {'; or '.join(ways)}."
         for (workload, operation), ways in found.items()
     )
 

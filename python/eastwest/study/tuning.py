@@ -36,7 +36,7 @@ def tuned(study: Study, workload: str, step: Step, fabric: Fabric, gpus: Gpus) -
         return step
     try:
         machine, paths = machine_of(study, fabric), paths_of(fabric)
-        node, constants = node_of_rank(fabric, gpus), nccl.constants(study.nccl.version)
+        node, constants = node_of_rank(fabric, gpus), nccl.constants(study.nccl.constants)
 
         widest: dict[int, nccl.Group] = {}
         known: dict[tuple[object, ...], nccl.Choice] = {}  # traces ask the same thousands of times

@@ -39,10 +39,12 @@ rows' errors without their sign, and so is a family's.
 
 **Roles.** Constants are fitted on the tables marked `fit`; the families' figures are those of all others, marked
 `check`. A constant belongs to a catalogue entry or a software version, never to a table. Roles were given before
-anything was fitted, with changes since: `p4de-2-nodes`, `p6-b200-1-node` and what NVIDIA expects of all-to-alls over
-NVLink were to be checked, until EFA's first generation, Blackwell's NVLS and messages needed figures of their own, and
-no other table had them.
-Of training jobs, all tables had been looked at once before
+anything was fitted, with changes since: `p4de-2-nodes`, `a100-8-send-recv`, `p5en-4-nodes-largest` and what NVIDIA
+expects of all-to-alls over NVLink were to be checked, until generations of EFA and messages needed figures of their
+own, and no other table had them; `p6-b200-1-node` was fitted on, until `vultr-b200-1-node` had more of the same. When
+tables of two nodes from elsewhere had shown that small messages came out a third too fast on A100 and B200, those of
+Azure, OCI, Crusoe, Lambda, Google's A4 and Vultr came in together: one server of Azure's and of Vultr's, and Vultr's
+all-gathers, to fit on, the others to check. Of training jobs, all tables had been looked at once before
 `nemo-24.11-h100`, `megatron-bridge-gb300-dense` and `llm-foundry-a100-40gb` were made `fit`.
 
 **Clean** is a table whose hardware is stated, by itself or by its product's name, whose figures are printed, not quoted

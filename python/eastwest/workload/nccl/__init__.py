@@ -10,6 +10,8 @@ from eastwest.workload.nccl.constants import (
     Method,
     Version,
     constants,
+    releases,
+    version_of,
 )
 from eastwest.workload.nccl.messages import all_to_all, send_recv
 from eastwest.workload.nccl.model import METHOD_KINDS, Latency, Way
@@ -41,9 +43,11 @@ __all__ = [
     "constants",
     "cost",
     "overheads",
+    "releases",
     "running",
     "search",
     "send_recv",
     "transport",
     "transport_of",
+    "version_of",
 ]

@@ -7,12 +7,13 @@ many NICs as its catalogue entry has. Not here: PCIe trees, CPUs between sockets
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import floor
 
 from eastwest.catalog.entries import Architecture
-from eastwest.workload.nccl.constants import Cpu, Method, shared
+from eastwest.workload.nccl.constants import Cpu, Method, Version, constants, shared
 from eastwest.workload.nccl.transports import Transport, transport
 
 MOST_CHANNELS = 64
@@ -65,39 +66,36 @@ class Channels:
 
 
 @lru_cache(maxsize=1024)
-def search(method: Method, group: Group, machine: Machine) -> Channels:
+def search(method: Method, group: Group, machine: Machine, version: Version = "HEAD") -> Channels:
     """The channels that a method would have; of count 0 where it has none."""
+    speeds = constants(version).speeds[machine.architecture]["intra" if group.nodes == 1 else "inter"]
     if method in ("nvls", "nvls-tree"):
-        return _nvls(group, machine)
-    ring = _ring(group, machine)
-    return ring if method == "ring" else _tree(ring, group, machine)
+        return _nvls(group, machine, speeds)
+    ring = _ring(group, machine, speeds)
+    return ring if method == "ring" else _tree(ring, group, machine, speeds)
 
 
-def running(method: Method, group: Group, machine: Machine) -> int:
+def running(method: Method, group: Group, machine: Machine, version: Version = "HEAD") -> int:
     """Channels that run: those that were found twice, and once more on Hopper and later where few carry much."""
     if method in ("nvls", "nvls-tree"):
         return shared().nvls_channels[machine.architecture][min(group.nodes, 2) - 1]
     if machine.transport.channels is not None and group.nodes > 1:
         return machine.transport.channels
-    found = _ring(group, machine)
+    found = search("ring", group, machine, version)
     count = min(2 * found.count, MOST_CHANNELS)
     if group.nodes > 1 and machine.architecture != "ampere" and found.intra > 45e9 and count < 16:
         return 2 * count
     return count
 
 
-def _speeds(group: Group, machine: Machine) -> tuple[float, ...]:
-    return shared().speeds[machine.architecture]["intra" if group.nodes == 1 else "inter"]
-
-
-def _ring(group: Group, machine: Machine) -> Channels:
+def _ring(group: Group, machine: Machine, speeds: Sequence[float]) -> Channels:
     local = max(group.ranks // group.nodes, 1)
     nics = max(floor(local * machine.nics + _SLACK), 1)
     limit = machine.nvlink if group.nodes == 1 else machine.nic
     # The chain of a channel that comes in from a NIC leaves one GPU of the node without a hop.
     crossed = 1.0 if group.nodes == 1 else (local - 1) / local
     best = Channels(0, 0.0, 0.0)
-    for speed in _speeds(group, machine):
+    for speed in speeds:
         if speed > limit + _SLACK:
             continue
         if best.count and speed / best.intra <= _CLOSE:
@@ -124,10 +122,9 @@ def _doubled(found: Channels, machine: Machine) -> Channels:
     return Channels(count, found.intra / parts, found.inter / parts)
 
 
-def _tree(ring: Channels, group: Group, machine: Machine) -> Channels:
+def _tree(ring: Channels, group: Group, machine: Machine, speeds: Sequence[float]) -> Channels:
     """As many channels as the ring; inside a node as fast as NVLink allows, up to twice what the NICs do."""
     local = max(group.ranks // group.nodes, 1)
-    speeds = _speeds(group, machine)
     most = machine.nvlink * local / max(local - 1, 1) / max(ring.count, 1)
     if group.nodes == 1:
         fitting = next((speed for speed in speeds if speed <= most + _SLACK), speeds[-1])
@@ -141,12 +138,11 @@ def _tree(ring: Channels, group: Group, machine: Machine) -> Channels:
     return Channels(ring.count, intra, ring.inter)
 
 
-def _nvls(group: Group, machine: Machine) -> Channels:
+def _nvls(group: Group, machine: Machine, speeds: Sequence[float]) -> Channels:
     """A channel for each GPU of a node, whose switch ports carry it once, and twice on the GPU that it is for."""
     heads = max(group.ranks // group.nodes, 1)
     if not machine.nvlink_sharp or heads < 2:
         return Channels(0, 0.0, 0.0)
-    speeds = _speeds(group, machine)
     most = min(machine.nvlink / (heads + 1), machine.nvlink if group.nodes == 1 else machine.nic)
     intra = next((speed for speed in speeds if speed <= most + _SLACK), speeds[-1])
     inter = intra

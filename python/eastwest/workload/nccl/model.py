@@ -1,7 +1,8 @@
 """NCCL's own prediction of how long a collective takes: latency + bytes / bandwidth, as its tuning has it.
 
-The formulas are those of `src/graph/tuning.cc` at HEAD, for every version's constants. They are what NCCL chooses by,
-not a measurement, and not what the engine says. Left out: CollNet, PAT, and what tuner plug-ins change.
+The formulas are those of `src/graph/tuning.cc` at HEAD, for every version's constants; what NVLS carries is reckoned
+as each version does. They are what NCCL chooses by, not a measurement, and not what the engine says. Left out:
+CollNet, PAT, and what tuner plug-ins change.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class Way:
     @property
     def channels(self) -> int:
         """Channels that run."""
-        return running(self.method, self.group, self.machine)
+        return running(self.method, self.group, self.machine, self.constants.version)
 
     @property
     def limit(self) -> float:
@@ -92,7 +93,9 @@ class Way:
         if self.method == "tree":
             most = count * self._of(constants.tree)
             return min(most, count * self._of(constants.tree_ll128)) if self.protocol == "ll128" else most
-        return count * self._of(constants.nvls_tree) if self.method == "nvls-tree" else math.inf
+        if self.method == "nvls-tree" and self.machine.architecture in constants.nvls_tree:
+            return count * self._of(constants.nvls_tree)
+        return math.inf
 
     @property
     def algorithm_over_bus(self) -> float:
@@ -101,6 +104,8 @@ class Way:
             return 0.5
         if self.method != "ring" and self.kind != "all-reduce":
             return 1.0
+        if self.method != "ring" and self.constants.nvls != "2.28":
+            return self._older_nvls_over_bus
         return self.group.ranks / self._steps
 
     def correction(self, size: float) -> float:
@@ -123,7 +128,8 @@ class Way:
         if self.method == "nvls":
             return Latency(0.0, intra, 0.0, 1, 0)
         if self.method == "nvls-tree":
-            return Latency(base, intra, inter, 1, 2 * depth)
+            hops = group.nodes - 1 if self.constants.nvls == "2.18" else depth
+            return Latency(base, intra, inter, 1, 2 * hops)
         return self._latency_of_ring(base, intra, inter, size, told_s)
 
     def bandwidth(self, size: float) -> float:
@@ -150,7 +156,7 @@ class Way:
 
     @property
     def _found(self) -> Channels:
-        return search(self.method, self.group, self.machine)
+        return search(self.method, self.group, self.machine, self.constants.version)
 
     @property
     def _steps(self) -> int:
@@ -181,8 +187,18 @@ class Way:
     @property
     def _of_nvls(self) -> float:
         """Bandwidth of a channel of NVLS, byte/s."""
-        found = self._found
-        intra = found.intra * self.constants.nvls_efficiency[self.machine.architecture]
+        found, nodes, constants = self._found, self.group.nodes, self.constants
+        if constants.nvls != "2.28":
+            if self.method == "nvls-tree" and nodes > 2:
+                return min(found.intra, found.inter / (2 if constants.nvls == "2.19" else 1))
+            return min(found.intra, found.inter)
+        intra = found.intra * constants.nvls_efficiency[self.machine.architecture]
         intra *= (found.count - 1) / found.count
         intra *= 2.0 if self.kind == "all-reduce" else (self.group.per_node - 1) / self.group.per_node
-        return min(intra, found.inter * (2 if self.method == "nvls-tree" and self.group.nodes == 2 else 1))
+        return min(intra, found.inter * (2 if self.method == "nvls-tree" and nodes == 2 else 1))
+
+    @property
+    def _older_nvls_over_bus(self) -> float:
+        """Algorithm bandwidth over bus bandwidth of NVLS before 2.28, and of NVLSTree in 2.18."""
+        nodes = self.group.nodes
+        return 0.7 * nodes / (2 * (nodes - 1)) if (self.constants.nvls, nodes > 1) == ("2.18", True) else 5 / 6

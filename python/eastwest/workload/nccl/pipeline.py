@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from eastwest.workload.nccl.channels import Machine, search
 from eastwest.workload.nccl.chunks import FULL_CHANNEL, full_channels, nvls_chunk, ring_chunk, tree_chunk
-from eastwest.workload.nccl.constants import constants, shared
+from eastwest.workload.nccl.constants import PROTOCOLS, constants, shared
 from eastwest.workload.nccl.model import WIRE, Latency, Way
 
 _STAGES = 3
@@ -43,13 +43,21 @@ def cost(way: Way, size: float) -> Cost:
     """What a way of running a collective of `size` bytes takes.
 
     Versions choose by their own constants; what hops take in truth does not change with them, and the newest know best.
+    Its tables of what channels carry at most are of as many as it runs, and count for more or fewer in proportion.
     """
-    way = replace(way, constants=constants("HEAD"))
+    newest = replace(way, constants=constants("HEAD"))
     if way.method in ("nvls", "nvls-tree"):
-        return _nvls(way, size)
-    if way.method == "ring":
-        return _ring(way, size)
-    return _tree(way, size)
+        return _nvls(newest, size)
+    most, channels = _most(newest) * way.channels / newest.channels, full_channels(way, size)
+    return (_ring if way.method == "ring" else _tree)(newest, size, channels, most)
+
+
+def _most(newest: Way) -> float:
+    """Bus bandwidth that no more is carried of, byte/s: NCCL's tables, but for trees that were seen to carry more."""
+    seen = shared().tree_carries.get(newest.machine.architecture, 0.0)
+    if newest.method != "tree" or newest.protocol != "simple":
+        return newest.limit
+    return max(newest.limit, search("tree", newest.group, newest.machine).count * seen)
 
 
 def node_rate(way: Way) -> float:
@@ -90,9 +98,9 @@ def _together(way: Way) -> float:
 def _nvls(way: Way, size: float) -> Cost:
     kernel, machine, group = shared().nvls, way.machine, way.group
     channels, heads = way.channels, max(int(group.per_node), 1)
-    parts = channels * heads
+    parts, sync_s = channels * heads, kernel.sync_s[machine.architecture]
     chunk = nvls_chunk(size, parts, group, machine.transport)
-    loop_s = kernel.sync_s + parts * chunk / (kernel.channel[machine.architecture] * channels)
+    loop_s = sync_s + parts * chunk / (kernel.channel[machine.architecture] * channels)
     bandwidth = min(parts * chunk / loop_s, _network(way))
     if way.method == "nvls-tree":
         most = way.limit * way.algorithm_over_bus
@@ -100,14 +108,13 @@ def _nvls(way: Way, size: float) -> Cost:
     filling_s = _together(way) * channels * chunk / rank_rate(machine)
     inter_s = _between(way, way.latency(size).inter_s + filling_s)
     # The first chunks have NVLink to themselves.
-    alone_s = kernel.sync_s + parts * chunk / machine.nvlink
+    alone_s = sync_s + parts * chunk / machine.nvlink
     return Cost(kernel.base_s + (_STAGES - 1) * alone_s, 0.0, inter_s, bandwidth)
 
 
-def _tree(way: Way, size: float) -> Cost:
+def _tree(way: Way, size: float, channels: float, most: float) -> Cost:
     found = _plateaued(way, size)
-    limit = way.limit * way.algorithm_over_bus
-    channels = full_channels(way, size)
+    limit = most * way.algorithm_over_bus
     filling = channels * tree_chunk(way, size, channels) * WIRE[way.protocol]
     if way.protocol == "simple" and way.group.nodes == 2:
         limit *= _OVER_TABLE
@@ -117,15 +124,15 @@ def _tree(way: Way, size: float) -> Cost:
     return Cost(found.base_s, intra_s, inter_s, min(limit, _network(way)))
 
 
-def _ring(way: Way, size: float) -> Cost:
-    found, channels = _plateaued(way, size), full_channels(way, size)
+def _ring(way: Way, size: float, channels: float, most: float) -> Cost:
+    found = _plateaued(way, size)
     base_s = found.base_s
     if way.protocol == "simple" and way.kind not in ("broadcast", "reduce"):
         # The latencies have the first round's steps; each later one waits as often again.
         chunk = ring_chunk(size, way.group.ranks, channels, way.machine.transport)
         rounds = size / (way.group.ranks * channels * chunk)
         base_s += (rounds - 1) * (found.intra_hops + found.inter_hops) * way.latency(0).intra_s
-    bandwidth = min(min(way.limit, _kernels(way, channels)) * way.algorithm_over_bus, _network(way))
+    bandwidth = min(min(most, _kernels(way, channels)) * way.algorithm_over_bus, _network(way))
     return Cost(base_s, found.intra_s, _between(way, found.inter_s), bandwidth)
 
 
@@ -134,15 +141,33 @@ def _kernels(way: Way, channels: float) -> float:
     known = shared()
     if way.protocol == "ll":
         return channels * known.ll_channel
-    slow = known.ring_ll128.get(way.machine.architecture) if way.protocol == "ll128" else None
-    return math.inf if slow is None else search("ring", way.group, way.machine).count * slow
+    return known.ring_ll128.get(way.machine.architecture, math.inf) if way.protocol == "ll128" else math.inf
+
+
+def _hops(way: Way, size: float) -> Latency:
+    """Latencies of a ring or tree before they are plateaued: NCCL's constants, with what was measured on each GPU.
+
+    To NCCL a ring's hop between nodes takes less than a tree's by LL and LL128, and posting to the NIC more than
+    NVLink. Measured, it is the same hop, and posting does not show. And of m nodes that a ring joins, its slowest data
+    crosses the network m times each way, once in the place of one of NVLink's hops: NCCL counts m - 1, as the engine
+    does, so that these are as long as m.
+    """
+    if way.protocol == "simple" or way.kind in ("broadcast", "reduce"):
+        return way.latency(0 if way.protocol == "simple" else size)
+    found, constants, p = way.latency(size), way.constants, PROTOCOLS.index(way.protocol)
+    nodes, added_s = way.group.nodes, way.machine.transport.added_s
+    intra_s = constants.nvlink_s[way.method][p] * shared().nvlink[way.machine.architecture][p]
+    inter_s = constants.net_s["tree"][p]
+    if way.method == "ring" and 1 < nodes < way.group.ranks:
+        inter_s = (nodes * (inter_s + added_s) - intra_s) / (nodes - 1) - added_s
+    return replace(found, intra_s=intra_s, inter_s=inter_s)
 
 
 def _plateaued(way: Way, size: float) -> Latency:
     """Latencies of a ring or tree: by Simple longer than NCCL's constants once a channel has work for all threads."""
+    found = _hops(way, size)
     if way.protocol != "simple":
-        return way.latency(size)
-    found = way.latency(0)
+        return found
     if size < FULL_CHANNEL:
         return found
     known = shared()
