@@ -1,6 +1,6 @@
 """Whose NIC it is: the makers whose tools differ, and what NCCL has to know of each.
 
-Not here: the commands themselves (`templates/hosts/nic-*.sh.j2`).
+Not here: the commands themselves (`templates/hosts/nic-*.sh.j2`), nor those that read back what they set (`verify-*`).
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Family:
-    """NICs that are set up alike: the template of their commands, None where a host has nothing to set.
+    """NICs that are set up alike: by whose commands (nvidia, ...), None where a host has nothing to set.
 
     `gid_index` is the entry of the GID table that is RoCE v2 over IPv4 where link-local IPv6 comes first: a NIC that
     offers RoCE v1 too has two entries for each address.
     """
 
-    template: str | None
+    commands: str | None
     gid_index: int
 
 
-_NVIDIA = Family("hosts/nic-nvidia.sh.j2", gid_index=3)
-_BROADCOM = Family("hosts/nic-broadcom.sh.j2", gid_index=3)
+_NVIDIA = Family("nvidia", gid_index=3)
+_BROADCOM = Family("broadcom", gid_index=3)
 """Juniper's validated design for AI clusters with AMD GPUs sets 3 for Thor2."""
-_AMD = Family("hosts/nic-amd.sh.j2", gid_index=1)
+_AMD = Family("amd", gid_index=1)
 """AMD's guide to Pollara 400 (RCCL over AINIC) sets 1: it knows no RoCE v1."""
 _CLOUD = Family(None, gid_index=0)
 """A cloud's NIC, which the cloud sets up: hosts reach it through a plug-in of NCCL."""
-_GENERIC = Family("hosts/nic-generic.sh.j2", gid_index=3)
+_GENERIC = Family("generic", gid_index=3)
 
 _FAMILIES: tuple[tuple[str, Family], ...] = (
     ("connectx-", _NVIDIA),

@@ -35,7 +35,7 @@ def nic_script(subject: Subject, host: Host, ports: Sequence[NicPort]) -> str | 
     """Commands that name and set up the NICs of a server's GPUs; None where a cloud has done so."""
     device, plan = ports[0].device, subject.plan
     of = family(device)
-    if of.template is None:
+    if of.commands is None:
         return None
     is_lossless = plan.technology == "rocev2"
     by_queue = [0] * 8
@@ -48,7 +48,7 @@ def nic_script(subject: Subject, host: Host, ports: Sequence[NicPort]) -> str | 
         nic_name=device,
         technology=plan.technology,
         ports=[{"name": port.name, "node_guid": _by_words(port.nic_guid)} for port in ports],
-        family=of.template,
+        maker=of.commands,
         marking=marking,
         lossless=is_lossless,
         reorders=is_reordering(subject),
