@@ -66,3 +66,26 @@ def test_names_that_no_host_can_have_are_refused(tmp_path, switches, says):
     study = custom(tmp_path, nodes, CABLES.format(*[switches[0]] * 8) + joined)
     with pytest.raises(spec.StudyError, match=says):
         subject(study, "own")
+
+
+def pauses(fabric):
+    study = spec.load("pune-1024")
+    own = study.changed({"fabrics": {**study.written["fabrics"], "own": {"like": "roce-400g", **fabric}}})
+    return {cable.tiers: cable.pfc for cable in subject(own, "own").plan.cables}
+
+
+def test_cables_say_whether_roce_is_paused_on_them():
+    assert pauses({}) == {"server-leaf": True, "leaf-spine": True}
+    assert pauses({"packets": {"switch": {"pauses": "off"}}}) == {"server-leaf": False, "leaf-spine": False}
+
+
+def test_nothing_is_paused_over_the_long_way_between_sites():
+    found = pauses({"sites": {"count": 2, "distance": "80 km", "links": 4, "rate": "400 Gb/s"}})
+    assert [tiers for tiers, pfc in found.items() if not pfc] == ["border-border"]
+
+
+def test_a_front_end_is_paused_by_itself():
+    frontend = {"link": "200 Gb/s", "switch": "sn5400"}
+    found = pauses({"packets": {"switch": {"pauses": "off"}}, "frontend": frontend})
+    assert found["server-leaf"] is False
+    assert found["frontend-access"] is True

@@ -25,6 +25,7 @@ from eastwest.fabric.addressing import port_addresses
 
 Addressing = Literal["unnumbered", "numbered"]
 HostKind = Literal["server", "storage"]
+Network = Literal["gpus", "frontend"]
 
 LOOPBACKS = IPv4Network("100.64.0.0/10")
 """Shared address space (RFC 6598), which neither hosts nor the outside use: 22 bits of switches' numbers."""
@@ -44,7 +45,10 @@ _GUID_KIND = {"switch": 0, "nic": 1, "port": 2}
 
 @dataclass(frozen=True)
 class Cable:
-    """A cable: both ends as host name and interface, `a` nearer to the servers. Rate bit/s, length metres."""
+    """A cable: both ends as host name and interface, `a` nearer to the servers. Rate bit/s, length metres.
+
+    `pfc` says whether RoCE is paused on it rather than dropped, which both ends must be set to.
+    """
 
     number: int
     tiers: str
@@ -54,6 +58,7 @@ class Cable:
     b_interface: str
     rate_bps: float
     length_m: float
+    pfc: bool
 
 
 @dataclass(frozen=True)
@@ -177,8 +182,16 @@ class Plan:
         return found
 
 
-def make_plan(fabric: Fabric, catalog: Catalog, addressing: Addressing = "unnumbered") -> Plan:
+def make_plan(
+    fabric: Fabric,
+    catalog: Catalog,
+    addressing: Addressing = "unnumbered",
+    lossless: Mapping[Network, bool] | None = None,
+) -> Plan:
     """The plan of a fabric, whose switches the catalogue knows.
+
+    `lossless` says of the GPUs' network and of a separate front-end network whether they pause RoCE; where left out
+    neither does. Cables between sites never do: over 80 km a port at 400 Gb/s would need 120 MB of headroom.
 
     Raises:
         PlanError: something has no number or no usable name; says what, and what mends it.
@@ -196,7 +209,7 @@ def make_plan(fabric: Fabric, catalog: Catalog, addressing: Addressing = "unnumb
         mtu_bytes=fabric.plan["link_layer"]["mtu_bytes"],
         switches=switches,
         hosts=hosts,
-        cables=tuple(_cables(fabric, ends)),
+        cables=tuple(_cables(fabric, ends, lossless or {})),
     )
     _check_names(plan)
     return plan
@@ -423,7 +436,7 @@ def _nic_ports(ends: _Ends, node: int, addresses: np.ndarray[tuple[int], np.dtyp
         )
 
 
-def _cables(fabric: Fabric, ends: _Ends) -> Iterator[Cable]:
+def _cables(fabric: Fabric, ends: _Ends, lossless: Mapping[Network, bool]) -> Iterator[Cable]:
     for row in fabric.cables.iter_rows(named=True):
         a, b = row["port_a"], row["port_b"]
         yield Cable(
@@ -435,7 +448,13 @@ def _cables(fabric: Fabric, ends: _Ends) -> Iterator[Cable]:
             b_interface=ends.interface[b],
             rate_bps=row["rate_bps"],
             length_m=row["length_m"],
+            pfc=row["tiers"] != "border-border" and lossless.get(_network(row["tiers"]), False),
         )
+
+
+def _network(tiers: str) -> Network:
+    """The network that a cable between two tiers is of."""
+    return "frontend" if tiers.endswith("-access") or tiers.startswith("access-") else "gpus"
 
 
 def _check_names(plan: Plan) -> None:

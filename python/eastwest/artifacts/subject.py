@@ -9,10 +9,12 @@ from dataclasses import dataclass
 
 from eastwest import spec
 from eastwest.artifacts.coordinates import PlanError
-from eastwest.artifacts.plan import Plan, make_plan
+from eastwest.artifacts.plan import Network, Plan, make_plan
 from eastwest.errors import InputError
 from eastwest.fabric import FabricError
 from eastwest.spec import Study, StudyError
+from eastwest.spec.packets.switches import is_lossless
+from eastwest.spec.packets.transports import TRANSPORTS
 from eastwest.study import fabrics
 
 
@@ -43,9 +45,14 @@ def subject(study: Study, fabric: str, cluster: str | None = None) -> Subject:
         StudyError: the fabric cannot be built; names the line.
     """
     name, of = fabrics.named(study, fabric, cluster)
-    built, addressing = fabrics.build(study, name, of, ()), study.fabrics[name].build.addressing
+    asked, built = study.fabrics[name], fabrics.build(study, name, of, ())
+    lossless: dict[Network, bool] = {
+        "gpus": is_lossless(asked.packets.switch, TRANSPORTS[asked.technology]),
+        "frontend": study.frontend_technology(name) == "rocev2",
+    }
     try:
-        return Subject(study, name, of, make_plan(built, study.catalog_entries(), addressing))
+        plan = make_plan(built, study.catalog_entries(), asked.build.addressing, lossless)
+        return Subject(study, name, of, plan)
     except (PlanError, FabricError) as error:
         raise _at(study, name, error) from None
 

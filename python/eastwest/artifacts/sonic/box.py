@@ -13,8 +13,6 @@ from eastwest.artifacts.plan import Port, Switch
 from eastwest.artifacts.subject import Subject
 from eastwest.catalog import Switch as Device
 from eastwest.fabric import FRONTEND_TIERS
-from eastwest.spec.packets.switches import is_lossless
-from eastwest.spec.packets.transports import TRANSPORTS
 
 BUFFER_OF_A_BIT = 165e6 / 51.2e12
 """Bytes of packet memory for each bit/s of a switch whose catalogue entry says nothing: those of Tomahawk 5, the least
@@ -26,17 +24,12 @@ LEAST_SHARED = 0.5
 
 @dataclass(frozen=True)
 class Box:
-    """A switch of the plan; `lossless` says whether its RoCE class is paused rather than dropped.
-
-    `length_m` has the length of each cable by its number.
-    """
+    """A switch of the plan, what the catalogue knows of it, and what its network speaks."""
 
     subject: Subject
     switch: Switch
     device: Device
     technology: str
-    lossless: bool
-    length_m: tuple[float, ...]
 
     @cached_property
     def cabled(self) -> tuple[Port, ...]:
@@ -45,14 +38,9 @@ class Box:
 
     @cached_property
     def paused(self) -> tuple[Port, ...]:
-        """Ports on which PFC is enabled: those with a cable, but for the long way between sites.
-
-        Over 80 km a port at 400 Gb/s would need 120 MB of headroom: what goes there may be lost.
-        """
-        if not self.lossless:
-            return ()
-        plan = self.subject.plan
-        return tuple(port for port in self.cabled if plan.cables[port.cable or 0].tiers != "border-border")
+        """Ports on which PFC is enabled."""
+        cables = self.subject.plan.cables
+        return tuple(port for port in self.cabled if port.cable is not None and cables[port.cable].pfc)
 
     def lanes(self, port: Port) -> int:
         """Lanes of a port."""
@@ -60,7 +48,7 @@ class Box:
 
     def metres(self, port: Port) -> int:
         """Length of a port's cable, rounded up to whole metres as SONiC has it."""
-        return 0 if port.cable is None else math.ceil(self.length_m[port.cable])
+        return 0 if port.cable is None else math.ceil(self.subject.plan.cables[port.cable].length_m)
 
     @property
     def memory(self) -> int:
@@ -104,7 +92,6 @@ def boxes(subject: Subject) -> Iterator[Box]:
         PlanError: a switch is of a scheduled fabric, whose configuration is another.
     """
     catalog, study = subject.study.catalog_entries(), subject.study
-    lengths = tuple(cable.length_m for cable in subject.plan.cables)
     for switch in subject.plan.switches:
         is_frontend = switch.tier in FRONTEND_TIERS
         technology = study.frontend_technology(subject.fabric) if is_frontend else subject.plan.technology
@@ -116,6 +103,4 @@ def boxes(subject: Subject) -> Iterator[Box]:
                 f"{switch.name} ({device.name}) schedules cells: SONiC configures such switches as parts of one "
                 "chassis (VoQ), which is not written here; leave sonic out with --only"
             )
-        transport = TRANSPORTS[technology]
-        lossless = technology == "rocev2" if is_frontend else is_lossless(subject.asked.packets.switch, transport)
-        yield Box(subject, switch, device, technology, lossless, lengths)
+        yield Box(subject, switch, device, technology)
