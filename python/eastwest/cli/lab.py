@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from eastwest.cli.lab_paths import paths
+
 _NAMED = 10
 """Of more pairs only so many are named."""
 
@@ -23,6 +25,7 @@ lab = typer.Typer(
 
 def add(app: typer.Typer) -> None:
     """Adds the verb and its own."""
+    lab.command("paths")(paths)
     app.add_typer(lab)
 
 

@@ -6,7 +6,7 @@ network namespaces and veth pairs, `faults` breaks them, `traffic` sends between
 forward by.
 
 **A driver** is what a lab of one technology needs beyond that: an object with the methods of `driver.Driver`, in a
-module of its own (`ethernet` is the first), and a line in `drivers.DRIVERS`. The verbs know no more of it. To write
+module of its own (`ethernet`, `mrc`), and a line in `drivers.DRIVERS`. The verbs know no more of it. To write
 one:
 
 * `start(lab, nodes)` finds an empty sandbox, the built files in `lab.built`, and in `nodes` what is in their

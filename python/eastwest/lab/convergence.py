@@ -69,7 +69,8 @@ def measured(running: Running, fault: Fault, seconds: float = 5) -> Convergence:
 def need_data(running: Running, pairs: list[Pair]) -> None:
     """Raises `LabError` where servers cannot send, or there are not two of them."""
     if not running.driver.carries_data:
-        raise LabError(f"a lab of {running.nodes.technology} carries no data: {running.driver.name} has none to send")
+        instead = "; eastwest lab paths sends along paths" if running.driver.name == "mrc" else ""
+        raise LabError(f"servers of a lab of {running.nodes.technology} send nothing by address alone{instead}")
     if not pairs:
         raise LabError("there are no two servers to send from one to the other")
 

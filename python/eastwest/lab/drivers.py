@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from eastwest.lab.driver import Driver
 from eastwest.lab.ethernet import ETHERNET
 from eastwest.lab.failure import LabError
+from eastwest.lab.mrc import MRC
 
 DRIVERS: Mapping[str, Driver] = {
     "rocev2": ETHERNET,
     "ultra-ethernet": ETHERNET,
+    "mrc": MRC,
 }
 """Drivers by the technology of the GPUs' network."""
 
