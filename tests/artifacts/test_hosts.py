@@ -1,6 +1,7 @@
 """What servers are set up with: read back by netplan and shellcheck, and by parsers of the tests' own."""
 
 import configparser
+import re
 import subprocess
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from xml.etree import ElementTree
@@ -223,7 +224,7 @@ def test_infiniband_names_devices_by_guid_and_marks_nothing(built, a_study):
     plan = artifacts.subject(spec.loads(a_study(fabric)), "f").plan
     script = files["hosts/server-001/nic.sh"].text
     for port in plan.by_name["server-001"].ports:
-        digits = f"{port.nic_guid:016x}"
+        digits = f"{port.guid:016x}"
         assert f"[{digits[:4]}:{digits[4:8]}:{digits[8:12]}:{digits[12:]}]={port.name}" in script
     conf = settings(files["hosts/server-001/nccl.conf"].text)
     assert not {"NCCL_IB_TC", "NCCL_IB_GID_INDEX"} & set(conf)
@@ -315,3 +316,10 @@ def test_files_are_the_same_each_time():
         return [(file.path, file.text) for file in artifacts.build(subject, ["hosts", "inventory"])]
 
     assert texts() == texts()
+
+
+def test_each_port_of_a_nic_on_infiniband_has_a_name_of_its_own(built, a_study):
+    fabric = f"technology: infiniband, planes: 2, {RAILS.replace('sn5400', 'qm9700')}"
+    script = built(a_study(fabric), "f", "hosts")["hosts/server-000/nic.sh"].text
+    named = re.findall(r"^  \[([0-9a-f:]{19})\]=(\S+)$", script, re.MULTILINE)
+    assert len({guid for guid, _ in named}) == len(named) == 16

@@ -47,7 +47,7 @@ def nic_script(subject: Subject, host: Host, ports: Sequence[NicPort]) -> str | 
         server=host.name,
         nic_name=device,
         technology=plan.technology,
-        ports=[{"name": port.name, "node_guid": _by_words(port.nic_guid)} for port in ports],
+        ports=[{"name": port.name, "guid": _by_words(port.guid)} for port in ports],
         maker=of.commands,
         marking=marking,
         lossless=is_lossless,
