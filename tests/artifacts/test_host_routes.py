@@ -13,7 +13,7 @@ from .conftest import lacking
 
 
 class Server:
-    """A namespace with a server's interfaces, set up from its netplan file by iproute2; other ends of veths stay there."""
+    """A namespace with a server's interfaces, set up from its netplan file by iproute2."""
 
     def __init__(self, name: str) -> None:
         self.name = name
