@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from tests.checks import site
-from tests.checks.site import Site
 
 from eastwest.checks import Severity, check
 
-LEAF, OTHER_LEAF = site.LEAVES
-SPINE, OTHER_SPINE = site.SPINES
-SERVER = site.SERVERS[0]
-TO_SERVER, TO_SPINE = "Ethernet0", "Ethernet16"
-PROFILE = "pg_lossless_400000_30m_profile"
+from .site import LEAF, LEAVES, OTHER_LEAF, OTHER_SPINE, SERVER, SPINE, SPINES, Site
 
 Seed = Callable[[Site], None]
 SEEDS: dict[str, tuple[str, Seed]] = {}
@@ -47,12 +40,12 @@ def switch_forgets_the_dscp_of_roce(at: Site) -> None:
 
 @seed("pfc-off")
 def pfc_off_on_one_port(at: Site) -> None:
-    at.set(LEAF, "PORT_QOS_MAP", TO_SERVER, pfc_enable="")
+    at.set(LEAF, "PORT_QOS_MAP", at.to_server, pfc_enable="")
 
 
 @seed("pfc-off")
 def pfc_left_out_on_one_port(at: Site) -> None:
-    at.set(SPINE, "PORT_QOS_MAP", "Ethernet0", pfc_enable=None)
+    at.set(SPINE, "PORT_QOS_MAP", at.on_spine, pfc_enable=None)
 
 
 @seed("group-not-paused")
@@ -67,13 +60,13 @@ def class_leaves_by_an_unpaused_queue(at: Site) -> None:
 
 @seed("map-missing")
 def port_names_a_map_that_is_not_there(at: Site) -> None:
-    at.set(LEAF, "PORT_QOS_MAP", TO_SERVER, tc_to_queue_map="AZURE")
+    at.set(LEAF, "PORT_QOS_MAP", at.to_server, tc_to_queue_map="AZURE")
 
 
 @seed("port-without-classes")
 def port_in_use_has_no_classes(at: Site) -> None:
     with at.config(LEAF) as document:
-        del document["PORT_QOS_MAP"][TO_SERVER]
+        del document["PORT_QOS_MAP"][at.to_server]
 
 
 # ---------------------------------------------------------------------------------------------- buffers
@@ -81,44 +74,58 @@ def port_in_use_has_no_classes(at: Site) -> None:
 
 @seed("group-buffer-lossy")
 def lossless_group_on_a_lossy_profile(at: Site) -> None:
-    at.set(LEAF, "BUFFER_PG", f"{TO_SERVER}|3", profile="ingress_lossy_profile")
+    at.set(LEAF, "BUFFER_PG", f"{at.to_server}|3", profile="ingress_lossy_profile")
 
 
 @seed("group-buffer-missing")
 def lossless_group_without_buffer(at: Site) -> None:
     with at.config(LEAF) as document:
-        del document["BUFFER_PG"][f"{TO_SERVER}|3"]
+        del document["BUFFER_PG"][f"{at.to_server}|3"]
 
 
 @seed("profile-missing")
 def queue_names_a_profile_that_is_not_there(at: Site) -> None:
-    at.set(LEAF, "BUFFER_QUEUE", f"{TO_SERVER}|3", profile="egress_lossles_profile")
+    at.set(LEAF, "BUFFER_QUEUE", f"{at.to_server}|3", profile="egress_lossles_profile")
 
 
 @seed("queue-buffer-lossy")
 def lossless_queue_in_the_lossy_pool(at: Site) -> None:
-    at.set(LEAF, "BUFFER_QUEUE", f"{TO_SPINE}|3", profile="egress_lossy_profile")
+    at.set(LEAF, "BUFFER_QUEUE", f"{at.to_spine}|3", profile="egress_lossy_profile")
 
 
 @seed("headroom-too-small")
 def headroom_of_a_short_cable_on_100_m(at: Site) -> None:
-    # 400 Gb/s over 100 m: 50.5 kB on the cable, frames of 13 kB and 58 kB while the neighbour stops: above 120 kB
-    at.set(LEAF, "CABLE_LENGTH", "AZURE", **{TO_SPINE: "100m"})
+    # 400 Gb/s over 100 m: 50.5 kB on the cable, 9 kB of a packet and 58 kB while the neighbour stops, all of it packets
+    # of 64 B in cells of 144 B: 264 kB, and built for 30 m are 35 kB x 2.25 less
+    at.set(LEAF, "CABLE_LENGTH", "AZURE", **{at.to_spine: "100m"})
 
 
 @seed("headroom-for-other-cable")
 def profile_of_a_shorter_cable(at: Site) -> None:
-    at.set(LEAF, "CABLE_LENGTH", "AZURE", **{TO_SPINE: "40m"})
+    with at.config(LEAF) as document:
+        long = document["BUFFER_PG"][f"{at.to_spine}|3"]["profile"]
+        document["BUFFER_PROFILE"]["pg_lossless_400000_1m_profile"] = document["BUFFER_PROFILE"][long]
+        document["BUFFER_PG"][f"{at.to_spine}|3"]["profile"] = "pg_lossless_400000_1m_profile"
+
+
+@seed("cable-longer-than-told")
+def cable_of_the_plan_longer_than_told(at: Site) -> None:
+    document = json.loads((at.folder / "plan.json").read_text())
+    for cable in document["cables"]:
+        if (cable["b"], cable["b_interface"]) == (SPINE, at.on_spine):
+            cable["length_m"] += 10
+    (at.folder / "plan.json").write_text(json.dumps(document))
 
 
 @seed("headroom-too-small")
 def headroom_below_what_is_on_the_cable(at: Site) -> None:
-    at.set(SPINE, "BUFFER_PROFILE", PROFILE, xoff="20000")
+    profile = at.name(SPINE, "BUFFER_PG", f"{at.on_spine}|3", "profile")
+    at.set(SPINE, "BUFFER_PROFILE", profile, xoff="20000")
 
 
 @seed("cable-length-zero")
 def cable_said_to_be_of_no_length(at: Site) -> None:
-    at.set(LEAF, "CABLE_LENGTH", "AZURE", **{TO_SERVER: "0m"})
+    at.set(LEAF, "CABLE_LENGTH", "AZURE", **{at.to_server: "0m"})
 
 
 # ---------------------------------------------------------------------------------------------- marking and serving
@@ -126,27 +133,33 @@ def cable_said_to_be_of_no_length(at: Site) -> None:
 
 @seed("ecn-after-pause")
 def ecn_only_after_the_pause(at: Site) -> None:
-    at.set(LEAF, "WRED_PROFILE", "ROCE", green_min_threshold=str(site.FILL + 1), green_max_threshold=str(site.FILL + 2))
+    at.set(
+        LEAF,
+        "WRED_PROFILE",
+        at.wred,
+        green_min_threshold=str(at.pause_fill + 1),
+        green_max_threshold=str(at.pause_fill + 2),
+    )
 
 
 @seed("ecn-not-full-before-pause")
 def ecn_full_only_after_the_pause(at: Site) -> None:
-    at.set(LEAF, "WRED_PROFILE", "ROCE", green_max_threshold=str(site.FILL + 1))
+    at.set(LEAF, "WRED_PROFILE", at.wred, green_max_threshold=str(at.pause_fill + 1))
 
 
 @seed("ecn-off")
 def ecn_none_in_the_profile(at: Site) -> None:
-    at.set(LEAF, "WRED_PROFILE", "ROCE", ecn="ecn_none")
+    at.set(LEAF, "WRED_PROFILE", at.wred, ecn="ecn_none")
 
 
 @seed("ecn-off")
 def queue_without_wred(at: Site) -> None:
-    at.set(LEAF, "QUEUE", f"{TO_SERVER}|3", wred_profile=None)
+    at.set(LEAF, "QUEUE", f"{at.to_server}|3", wred_profile=None)
 
 
 @seed("ecn-thresholds-crossed")
 def ecn_minimum_above_maximum(at: Site) -> None:
-    at.set(LEAF, "WRED_PROFILE", "ROCE", green_min_threshold="3000000")
+    at.set(LEAF, "WRED_PROFILE", at.wred, green_min_threshold="3000000", green_max_threshold="2000000")
 
 
 @seed("cnp-with-data")
@@ -154,43 +167,47 @@ def cnps_in_the_queue_of_data(at: Site) -> None:
     at.set(LEAF, "DSCP_TO_TC_MAP", "ROCE", **{"48": "3"})
 
 
+@seed("cnp-unclassified")
+def cnps_with_unmarked_traffic(at: Site) -> None:
+    at.set(LEAF, "DSCP_TO_TC_MAP", "ROCE", **{"48": "0"})
+
+
 @seed("cnp-not-first")
 def cnps_served_in_turn(at: Site) -> None:
-    at.set(LEAF, "SCHEDULER", "cnp", type="DWRR", weight="10")
+    at.set(LEAF, "SCHEDULER", "scheduler.cnp", type="DWRR", weight="10")
 
 
 @seed("cnp-paused")
 def cnps_paused(at: Site) -> None:
-    for port in (TO_SERVER, "Ethernet8", TO_SPINE, "Ethernet24"):
-        at.set(LEAF, "PORT_QOS_MAP", port, pfc_enable="3,6", pfcwd_sw_enable="3,6")
-    for spine in site.SPINES:
-        at.set(spine, "PORT_QOS_MAP", "Ethernet0", pfc_enable="3,6", pfcwd_sw_enable="3,6")
+    for switch in (*LEAVES, *SPINES):
+        for port in at.read(switch)["DEVICE_NEIGHBOR"]:
+            at.set(switch, "PORT_QOS_MAP", port, pfc_enable="3,6", pfcwd_sw_enable="3,6")
 
 
 @seed("data-starves-others")
 def data_served_strictly_first(at: Site) -> None:
-    at.set(LEAF, "QUEUE", f"{TO_SERVER}|3", scheduler="cnp")
+    at.set(LEAF, "QUEUE", f"{at.to_server}|3", scheduler="scheduler.cnp")
 
 
 @seed("scheduler-missing")
 def queue_names_a_scheduler_that_is_not_there(at: Site) -> None:
-    at.set(LEAF, "QUEUE", f"{TO_SERVER}|6", scheduler="scheduler.9")
+    at.set(LEAF, "QUEUE", f"{at.to_server}|6", scheduler="scheduler.9")
 
 
 @seed("watchdog-missing")
 def one_port_without_watchdog(at: Site) -> None:
     with at.config(LEAF) as document:
-        del document["PFC_WD"][TO_SPINE]
+        del document["PFC_WD"][at.to_spine]
 
 
 @seed("watchdog-missing")
 def watchdog_looks_after_another_queue(at: Site) -> None:
-    at.set(LEAF, "PORT_QOS_MAP", TO_SPINE, pfcwd_sw_enable="4")
+    at.set(LEAF, "PORT_QOS_MAP", at.to_spine, pfcwd_sw_enable="4")
 
 
 @seed("watchdog-too-quick")
 def watchdog_quicker_than_it_looks(at: Site) -> None:
-    at.set(LEAF, "PFC_WD", TO_SPINE, detection_time="100")
+    at.set(LEAF, "PFC_WD", at.to_spine, detection_time="100")
 
 
 # ---------------------------------------------------------------------------------------------- links and addresses
@@ -198,32 +215,32 @@ def watchdog_quicker_than_it_looks(at: Site) -> None:
 
 @seed("speed-mismatch")
 def speeds_differ(at: Site) -> None:
-    at.set(SPINE, "PORT", "Ethernet0", speed="200000")
+    at.set(SPINE, "PORT", at.on_spine, speed="200000")
 
 
 @seed("fec-mismatch")
 def fec_differs(at: Site) -> None:
-    at.set(LEAF, "PORT", TO_SPINE, fec="none")
+    at.set(LEAF, "PORT", at.to_spine, fec="none")
 
 
 @seed("mtu-mismatch")
 def mtus_differ(at: Site) -> None:
-    at.set(SPINE, "PORT", "Ethernet0", mtu="1500")
+    at.set(SPINE, "PORT", at.on_spine, mtu="1500")
 
 
 @seed("port-down")
 def one_end_shut(at: Site) -> None:
-    at.set(SPINE, "PORT", "Ethernet0", admin_status="down")
+    at.set(SPINE, "PORT", at.on_spine, admin_status="down")
 
 
 @seed("pfc-mismatch")
 def priorities_differ_across_a_link(at: Site) -> None:
-    at.set(LEAF, "PORT_QOS_MAP", TO_SPINE, pfc_enable="3,4")
+    at.set(LEAF, "PORT_QOS_MAP", at.to_spine, pfc_enable="3,4")
 
 
 @seed("neighbour-differs")
 def neighbours_disagree(at: Site) -> None:
-    at.set(SPINE, "DEVICE_NEIGHBOR", "Ethernet0", name=OTHER_LEAF, port=TO_SPINE)
+    at.set(SPINE, "DEVICE_NEIGHBOR", at.on_spine, name=OTHER_LEAF, port=at.to_spine)
 
 
 @seed("host-mtu")
@@ -239,12 +256,13 @@ def server_too_small_for_roce(at: Site) -> None:
 @seed("address-twice")
 def loopbacks_alike(at: Site) -> None:
     with at.config(OTHER_SPINE) as document:
-        document["LOOPBACK_INTERFACE"] = {"Loopback0": {}, "Loopback0|100.64.1.0/32": {}}
+        document["LOOPBACK_INTERFACE"] = at.read(SPINE)["LOOPBACK_INTERFACE"]
 
 
 @seed("router-id-twice")
 def router_ids_alike(at: Site) -> None:
-    at.replace(f"switches/{OTHER_SPINE}/frr.conf", "router-id 100.64.1.1", "router-id 100.64.1.0")
+    mine, theirs = (at.loopback(switch) for switch in (SPINE, OTHER_SPINE))
+    at.replace(f"switches/{OTHER_SPINE}/frr.conf", f"router-id {theirs}", f"router-id {mine}")
 
 
 @seed("mac-twice")
@@ -256,7 +274,7 @@ def macs_alike(at: Site) -> None:
 
 @seed("link-subnets-differ")
 def addresses_of_a_link_in_two_subnets(at: Site) -> None:
-    for switch, port, address in ((LEAF, TO_SPINE, "10.9.0.0/31"), (SPINE, "Ethernet0", "10.9.0.2/31")):
+    for switch, port, address in ((LEAF, at.to_spine, "10.9.0.0/31"), (SPINE, at.on_spine, "10.9.0.2/31")):
         with at.config(switch) as document:
             document["INTERFACE"][f"{port}|{address}"] = {}
 
@@ -278,46 +296,47 @@ def routing_mode_left_out(at: Site) -> None:
 def remote_as_of_someone_else(at: Site) -> None:
     at.replace(
         f"switches/{LEAF}/frr.conf",
-        "neighbor Ethernet16 interface peer-group FABRIC",
-        "neighbor Ethernet16 interface remote-as 65001\n neighbor Ethernet16 bfd",
+        f"neighbor {at.to_spine} interface peer-group FABRIC",
+        f"neighbor {at.to_spine} interface remote-as 65001\n neighbor {at.to_spine} bfd",
     )
 
 
 @seed("bgp-one-sided")
 def session_at_one_end_only(at: Site) -> None:
-    at.replace(f"switches/{SPINE}/frr.conf", " neighbor Ethernet0 interface peer-group FABRIC\n", "")
+    at.replace(f"switches/{SPINE}/frr.conf", f" neighbor {at.on_spine} interface peer-group FABRIC\n", "")
 
 
 @seed("bgp-unnumbered-one-side")
 def session_numbered_at_one_end(at: Site) -> None:
-    for switch, port, address in ((LEAF, TO_SPINE, "10.9.0.0/31"), (SPINE, "Ethernet0", "10.9.0.1/31")):
+    for switch, port, address in ((LEAF, at.to_spine, "10.9.0.0/31"), (SPINE, at.on_spine, "10.9.0.1/31")):
         with at.config(switch) as document:
             document["INTERFACE"][f"{port}|{address}"] = {}
     at.replace(
         f"switches/{SPINE}/frr.conf",
-        "neighbor Ethernet0 interface peer-group FABRIC",
+        f"neighbor {at.on_spine} interface peer-group FABRIC",
         "neighbor 10.9.0.0 peer-group FABRIC",
     )
 
 
 @seed("bgp-bfd-one-side")
 def bfd_at_one_end(at: Site) -> None:
-    at.replace(f"switches/{SPINE}/frr.conf", " neighbor FABRIC bfd\n", "")
+    at.replace(f"switches/{SPINE}/frr.conf", " neighbor FABRIC bfd\n neighbor FABRIC bfd profile FABRIC\n", "")
 
 
 @seed("bgp-neighbour-unknown")
 def session_on_a_port_that_is_not_there(at: Site) -> None:
     at.replace(
         f"switches/{LEAF}/frr.conf",
-        " address-family",
-        " neighbor Ethernet512 interface peer-group FABRIC\n address-family",
+        " address-family ipv4",
+        " neighbor Ethernet512 interface peer-group FABRIC\n address-family ipv4",
     )
 
 
 @seed("bgp-asn-twice")
 def leaves_with_one_asn(at: Site) -> None:
-    at.replace(f"switches/{OTHER_LEAF}/frr.conf", "router bgp 4200000001", "router bgp 4200000000")
-    at.set(OTHER_LEAF, "DEVICE_METADATA", "localhost", bgp_asn="4200000000")
+    mine, theirs = (at.name(leaf, "DEVICE_METADATA", "localhost", "bgp_asn") for leaf in LEAVES)
+    at.replace(f"switches/{OTHER_LEAF}/frr.conf", f"router bgp {theirs}", f"router bgp {mine}")
+    at.set(OTHER_LEAF, "DEVICE_METADATA", "localhost", bgp_asn=mine)
 
 
 @seed("bgp-asn-differs")
@@ -327,7 +346,7 @@ def metadata_has_another_asn(at: Site) -> None:
 
 @seed("ecmp-narrow")
 def one_path_of_two(at: Site) -> None:
-    at.replace(f"switches/{LEAF}/frr.conf", "maximum-paths 2", "maximum-paths 1")
+    at.replace(f"switches/{LEAF}/frr.conf", "maximum-paths 16", "maximum-paths 8")
 
 
 @seed("ecmp-narrow")
@@ -338,7 +357,7 @@ def paths_of_two_asns_not_used_together(at: Site) -> None:
 @seed("link-local-off")
 def unnumbered_port_not_routed(at: Site) -> None:
     with at.config(LEAF) as document:
-        del document["INTERFACE"][TO_SPINE]
+        del document["INTERFACE"][at.to_spine]
 
 
 # ---------------------------------------------------------------------------------------------- balancing
@@ -346,8 +365,8 @@ def unnumbered_port_not_routed(at: Site) -> None:
 
 @seed("hash-seed-shared")
 def leaves_share_a_hash_seed(at: Site) -> None:
-    text = (at.folder / "switches" / LEAF / "switch.json").read_text()
-    (at.folder / "switches" / OTHER_LEAF / "switch.json").write_text(text)
+    text = (at.folder / "switches" / LEAF / "hash.json").read_text()
+    (at.folder / "switches" / OTHER_LEAF / "hash.json").write_text(text)
 
 
 @seed("hash-without-ports")
@@ -358,22 +377,15 @@ def hash_leaves_out_the_source_port(at: Site) -> None:
 
 @seed("rails-crossed")
 def rails_of_one_server_crossed(at: Site) -> None:
-    path = at.folder / "hosts" / SERVER / "netplan.yaml"
-    text = path.read_text()
-    path.write_text(text.replace("10.0.0.1", "X").replace("10.0.1.1", "10.0.0.1").replace("X", "10.0.1.1"))
+    for old, new in (("10.0.0.1/31", "X/31"), ("10.16.0.1/31", "10.0.0.1/31"), ("X/31", "10.16.0.1/31")):
+        at.replace(f"hosts/{SERVER}/netplan.yaml", old, new)
 
 
 @seed("spraying-reorders")
 def spraying_over_nics_that_go_back(at: Site) -> None:
     with at.config(LEAF) as document:
         document["ARS_PROFILE"] = {"ars": {"assign_mode": "per_packet_quality"}}
-    plan = {
-        "eastwest": "plan",
-        "cables": [],
-        "switches": [],
-        "hosts": [{"name": SERVER, "ports": [{"name": "rail0", "device": "connectx-4"}]}],
-    }
-    (at.folder / "plan.json").write_text(json.dumps(plan))
+    at.replace("plan.json", '"device": "connectx-7"', '"device": "connectx-4"')
 
 
 # ---------------------------------------------------------------------------------------------- servers
@@ -381,47 +393,41 @@ def spraying_over_nics_that_go_back(at: Site) -> None:
 
 @seed("dscp-lossy")
 def nccl_marks_another_dscp(at: Site) -> None:
-    for server in site.SERVERS:
-        at.replace(f"hosts/{server}/nccl.conf", "NCCL_IB_TC=106", "NCCL_IB_TC=192")
-        at.replace(f"hosts/{server}/nic.sh", "echo 106", "echo 192")
-        at.replace(f"hosts/{server}/nic.sh", "set,26,3", "set,48,3")
+    at.on_servers("nccl.conf", "NCCL_IB_TC=106", "NCCL_IB_TC=192")
+    at.on_servers("nic.sh", "106", "192")
+    at.on_servers("nic.sh", "set,48,6", "set,48,3")
 
 
 @seed("nccl-traffic-class")
 def nccl_given_the_dscp_and_not_the_byte(at: Site) -> None:
-    for server in site.SERVERS:
-        at.replace(f"hosts/{server}/nccl.conf", "NCCL_IB_TC=106", "NCCL_IB_TC=26")
+    at.on_servers("nccl.conf", "NCCL_IB_TC=106", "NCCL_IB_TC=26")
 
 
 @seed("nccl-gid-index")
 def nccl_gid_of_roce_v1(at: Site) -> None:
-    for server in site.SERVERS:
-        at.replace(f"hosts/{server}/nccl.conf", "NCCL_IB_GID_INDEX=3", "NCCL_IB_GID_INDEX=2")
+    at.on_servers("nccl.conf", "NCCL_IB_GID_INDEX=3", "NCCL_IB_GID_INDEX=2")
 
 
 @seed("nccl-no-rdma")
 def nccl_without_rdma(at: Site) -> None:
-    for server in site.SERVERS:
-        at.replace(f"hosts/{server}/nccl.conf", "NCCL_IB_HCA", "NCCL_IB_DISABLE=1\nNCCL_IB_HCA")
+    at.on_servers("nccl.conf", "NCCL_IB_HCA", "NCCL_IB_DISABLE=1\nNCCL_IB_HCA")
 
 
 @seed("nccl-roce-version")
 def nccl_asks_for_roce_v1(at: Site) -> None:
-    for server in site.SERVERS:
-        at.replace(f"hosts/{server}/nccl.conf", "NCCL_IB_HCA", "NCCL_IB_ROCE_VERSION_NUM=1\nNCCL_IB_HCA")
+    at.on_servers("nccl.conf", "NCCL_IB_HCA", "NCCL_IB_ROCE_VERSION_NUM=1\nNCCL_IB_HCA")
 
 
 @seed("nccl-unmarked")
 def nothing_marks_roce(at: Site) -> None:
-    for server in site.SERVERS:
-        at.replace(f"hosts/{server}/nccl.conf", "NCCL_IB_TC=106\n", "")
-        at.replace(f"hosts/{server}/nic.sh", '  echo 106 >"/sys/class/infiniband/$device/tc/1/traffic_class"\n', "")
+    at.on_servers("nccl.conf", "NCCL_IB_TC=106\n", "")
+    at.on_servers("nic.sh", '  echo 106 >"/sys/class/infiniband/$device/tc/1/traffic_class"\n', "")
+    at.on_servers("nic.sh", '  cma_roce_tos -d "$device" -t 106\n', "")
 
 
 @seed("nccl-bootstrap-on-rails")
 def bootstrap_over_the_rails(at: Site) -> None:
-    for server in site.SERVERS:
-        at.replace(f"hosts/{server}/nccl.conf", "IFNAME=eth0", "IFNAME=rail0")
+    at.on_servers("nccl.conf", "IFNAME=^rail,lo,docker", "IFNAME=rail0")
 
 
 @seed("hosts-differ")
@@ -469,16 +475,16 @@ def strict_reverse_path_filter(at: Site) -> None:
     at.replace(f"hosts/{SERVER}/sysctl.conf", "rp_filter = 2", "rp_filter = 1")
 
 
-def test_right_files_give_no_error_and_no_warning(tmp_path: Path) -> None:
-    report = check([site.build(tmp_path).folder])
+def test_what_build_writes_gives_no_error_and_no_warning(at: Site) -> None:
+    report = check([at.folder])
     assert [finding for finding in report.findings if finding.severity is not Severity.NOTE] == []
-    assert (report.switches, report.hosts, report.links) == (4, 2, 8)
+    # two leaves with 16 cables up each, two servers on both
+    assert (report.switches, report.hosts, report.links) == (4, 2, 2 * 16 + 4)
 
 
 @pytest.mark.parametrize("name", SEEDS)
-def test_fault_is_found_by_its_rule(name: str, tmp_path: Path) -> None:
+def test_fault_is_found_by_its_rule(name: str, at: Site) -> None:
     rule, put = SEEDS[name]
-    at = site.build(tmp_path)
     put(at)
     found = {finding.rule for finding in check([at.folder]).findings if finding.severity is not Severity.NOTE}
     assert found == {rule}

@@ -58,7 +58,7 @@ def pair(evidence: Evidence, devices: list[Device]) -> list[Link]:
     for link in (
         *_planned(evidence, devices),
         *_neighbours(devices),
-        *_subnets(evidence, devices),
+        *subnets(evidence, devices),
         *_described(devices),
     ):
         keys = [(end.owner, end.port) for end in (link.a, link.b)]
@@ -110,7 +110,7 @@ def _neighbours(devices: list[Device]) -> Iterator[Link]:
                 yield Link(End(port, device), End(far, other), "DEVICE_NEIGHBOR")
 
 
-def _subnets(evidence: Evidence, devices: list[Device]) -> Iterator[Link]:
+def subnets(evidence: Evidence, devices: list[Device]) -> Iterator[Link]:
     """Two interfaces of two devices that are alone in a subnet of two or four addresses."""
     members: dict[str, list[End]] = {}
     for device in devices:

@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Any
 
 from eastwest.artifacts.marking import CNP_DSCP
+from eastwest.catalog import Catalog
 from eastwest.checks.chain import Device
-from eastwest.checks.links import Link, pair
+from eastwest.checks.links import End, Link, pair, subnets
 from eastwest.checks.read import Evidence, Host, Setting, spelling
 
 
@@ -44,6 +45,11 @@ class Scene:
         return pair(self.evidence, self.devices)
 
     @cached_property
+    def by_address(self) -> dict[tuple[str, str], End]:
+        """What shares a subnet of two with each interface, whatever it is cabled to."""
+        return {(end.owner, end.port): far for link in subnets(self.evidence, self.devices) for end, far in link.ends}
+
+    @cached_property
     def marks(self) -> list[Mark]:
         """What hosts mark RoCE with: NCCL's traffic class, else the one that their NICs are set to."""
         return [mark for host in self.hosts for mark in _marks(host, self.is_misread(host))]
@@ -74,6 +80,13 @@ class Scene:
         }
         numbers = sorted(each for each in said if each is not None and each < 64)
         return numbers or ([CNP_DSCP] if self.hosts else [])
+
+    def cells(self, device: Device) -> tuple[int, int] | None:
+        """Bytes of a cell of a switch's packet memory, and of RoCE's largest payload, where a plan names the switch."""
+        plan, parts = self.evidence.plan, Catalog.bundled()
+        model = plan.models.get(device.name, "") if plan else ""
+        cell = parts.switch(model).cell_bytes if model in parts.names("switches") else None
+        return None if cell is None or plan is None or plan.mtu_bytes is None else (cell, plan.mtu_bytes)
 
     def data_dscps(self, device: Device) -> list[int]:
         """The DSCPs to follow through a switch: what hosts mark, or, with no host, what it means to be lossless."""

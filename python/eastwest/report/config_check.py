@@ -9,9 +9,10 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from eastwest.checks import Hop, Report, Severity
+from eastwest.checks import Finding, Hop, Report, Severity
 
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
+_MOST_PLACES = 2
 _MOST_ROWS = 24
 """Rows of the table of hops that people are shown; programs get all."""
 
@@ -34,14 +35,26 @@ def config_check_parts(report: Report) -> Iterator[RenderableType]:
     """The table of hops, the findings, and a last line that sums up."""
     if report.hops:
         yield _hop_table(report.hops)
-    for finding in report.findings:
+    for finding, places in _told_once(report.findings):
         line = Text(f"{finding.severity.value}", style=_STYLE[finding.severity])
         line.append(f" [{finding.rule}]", style="dim")
-        line.append(f" {_plain(finding.where)}\n", style="bold")
-        line.append(f"  {_plain(finding.what)}\n", style="")
+        for place in places[:_MOST_PLACES]:
+            line.append(f" {_plain(place)}\n", style="bold")
+        if len(places) > _MOST_PLACES:
+            line.append(f" and in {len(places) - _MOST_PLACES} more files (--json has all)\n", style="bold")
+        line.append(f"  {_plain(finding.what)}\n")
         line.append(f"  fix: {_plain(finding.fix)}", style="green")
         yield line
     yield Text(_summary(report), style="bold")
+
+
+def _told_once(findings: tuple[Finding, ...]) -> list[tuple[Finding, list[str]]]:
+    """Findings that say the same of several files, joined, with all their places."""
+    joined: dict[tuple[str, ...], tuple[Finding, list[str]]] = {}
+    for finding in findings:
+        key = (finding.severity, finding.rule, finding.what, finding.fix)
+        joined.setdefault(key, (finding, []))[1].append(finding.where)
+    return list(joined.values())
 
 
 def _summary(report: Report) -> str:

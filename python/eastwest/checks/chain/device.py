@@ -112,6 +112,15 @@ class Device:
         )
 
     @cached_property
+    def has_dscp_map(self) -> bool:
+        """Whether the files say into which class a DSCP goes."""
+        return any(self.path(port, 0).tc is not None for port in self.representatives)
+
+    def is_unmarked(self, dscp: int) -> bool:
+        """Whether a DSCP goes into the class of unmarked packets (DSCP 0) on some port."""
+        return any(self.path(port, dscp).tc == self.path(port, 0).tc is not None for port in self.representatives)
+
+    @cached_property
     def representatives(self) -> list[str]:
         """One port for each way in which PORT_QOS_MAP treats ports."""
         alike: dict[tuple[object, ...], str] = {}

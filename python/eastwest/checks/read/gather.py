@@ -208,7 +208,7 @@ def _switches(folder: _Folder) -> list[Switch]:
     for file, parsed, twice in folder.sonic:
         for asic, tables in config_db.tables(parsed).items():
             hostname = tables.get("DEVICE_METADATA", {}).get("localhost", {}).get("hostname", "")
-            number = Path(file).stem.removeprefix("config_db")
+            number = Path(file).stem.removeprefix("config_db") if Path(file).stem.startswith("config_db") else ""
             asic = asic if asic.startswith("asic") else (f"asic{number}" if number.isdigit() else "")
             name = hostname or _named_by(Path(file), folder.path)
             switch = Switch(f"{name}/{asic}" if asic else name, file, tables, dict.fromkeys(tables, file))

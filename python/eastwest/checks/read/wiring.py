@@ -1,7 +1,7 @@
 """The address plan, `plan.json`, that `eastwest build` writes: what no device's own file says.
 
-Taken from it: cables with both ends and lengths, the tiers of switches and the models of NICs. What is missing or of
-another type is passed over.
+Taken from it: cables with both ends and lengths, tiers and models of switches, and the models of NICs. What is missing
+or of another type is passed over.
 """
 
 from __future__ import annotations
@@ -31,12 +31,14 @@ class Plan:
         cables: all of them.
         tiers: tier of each switch by name, e.g. `leaf`.
         devices: model of the NIC at each interface of a server.
-        mtu_bytes: of every link.
+        models: model of each switch by name.
+        mtu_bytes: RoCE's largest payload in the fabric.
     """
 
     file: str
     cables: tuple[PlannedCable, ...]
     tiers: Mapping[str, str]
+    models: Mapping[str, str]
     devices: Mapping[End, str]
     mtu_bytes: int | None
 
@@ -53,6 +55,7 @@ def read_plan(parsed: Mapping[str, Any], file: str) -> Plan:
         file,
         tuple(cable for each in parsed["cables"] if isinstance(each, Mapping) and (cable := _cable(each))),
         {str(each["name"]): str(each.get("tier", "")) for each in _named(parsed.get("switches"))},
+        {str(each["name"]): str(each.get("device", "")) for each in _named(parsed.get("switches"))},
         {
             (str(host["name"]), str(port["name"])): str(port.get("device", ""))
             for host in _named(parsed.get("hosts"))

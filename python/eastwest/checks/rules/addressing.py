@@ -32,6 +32,8 @@ def link_subnets_differ(scene: Scene) -> Iterator[Fault]:
     for owner, file, key, interface, address in _addresses(scene):
         by_end.setdefault((owner, interface), []).append((file, key, address))
     for link in scene.links:
+        if any(end.host and (end.owner, end.port) in scene.by_address for end in (link.a, link.b)):
+            continue  # an address of another link: rails-crossed tells of it
         mine, theirs = (by_end.get((end.owner, end.port), []) for end in (link.a, link.b))
         for version in (4, 6):
             ours = [each for each in mine if ipaddress.ip_interface(each[2]).version == version]

@@ -75,6 +75,7 @@ def spraying_reorders(scene: Scene) -> Iterator[Fault]:
 @rule("rails-crossed", Severity.ERROR)
 def rails_crossed(scene: Scene) -> Iterator[Fault]:
     """A NIC of one rail is on the leaf of another."""
+    yield from _swapped(scene)
     attached: dict[Device, list[tuple[int, Host, str]]] = {}
     for link in scene.links:
         for end, far in link.ends:
@@ -96,6 +97,20 @@ def rails_crossed(scene: Scene) -> Iterator[Fault]:
                     f"is on {device.name}, the leaf of rail {usual[device]}: its traffic to the same rail of other "
                     "servers crosses the spines",
                     f"swap the cables, or the addresses, of rail {rail} and rail {usual[device]}",
+                )
+
+
+def _swapped(scene: Scene) -> Iterator[Fault]:
+    """NICs whose address belongs to another port than the one that they are cabled to."""
+    for link in scene.links:
+        for end, far in link.ends:
+            meant = scene.by_address.get((end.owner, end.port)) if end.host else None
+            if end.host and meant and far.device and (meant.owner, meant.port) != (far.owner, far.port):
+                yield Fault(
+                    end.host.ports[end.port].file,
+                    f"{end.host.name} {end.port}",
+                    f"is cabled to {far}, and has an address of the subnet of {meant}",
+                    "swap the addresses, or the cables",
                 )
 
 

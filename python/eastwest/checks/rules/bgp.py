@@ -213,7 +213,7 @@ def routing_mode(scene: Scene) -> Iterator[Fault]:
                 device.switch.file_of("DEVICE_METADATA"),
                 "DEVICE_METADATA|localhost docker_routing_config_mode",
                 f"{mode or 'not set, so unified'}: SONiC writes FRR's configuration from CONFIG_DB at each start, over "
-                f"{frr.file}",
+                "the frr.conf that is given for this switch",
                 '"docker_routing_config_mode": "split"',
             )
 

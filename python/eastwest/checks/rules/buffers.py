@@ -89,11 +89,12 @@ def headroom_too_small(scene: Scene) -> Iterator[Fault]:
     """A lossless profile keeps less room than the cable, the frames and the neighbour's answer need.
 
     Less than cable and frames alone is an error; less than that and the time in which the standard lets a neighbour
-    stop is one where hosts that send RoCE are given, else a warning, since vendors count on faster answers.
+    stop (and, with a plan that names the switch, what small packets waste) is one where hosts that send RoCE are given,
+    else a warning, since vendors count on faster answers.
     """
     lengths = _planned(scene)
     for device, path, group in _groups(scene):
-        need_here = _need(device, path, lengths)
+        need_here = _need(scene, device, path, lengths)
         if group.headroom is None or need_here is None or group.headroom >= need_here.wanted:
             continue
         below = group.headroom < need_here.least
@@ -101,7 +102,7 @@ def headroom_too_small(scene: Scene) -> Iterator[Fault]:
             device.switch.file_of("BUFFER_PROFILE"),
             f"BUFFER_PROFILE|{group.profile} xoff",
             f"{group.headroom} bytes after the pause; {need_here.told} take {need_here.least} for the cable and a "
-            f"packet at either end, and {need_here.wanted} with the time IEEE 802.3 gives a neighbour to stop: "
+            f"packet at either end, and {need_here.wanted} with {need_here.why}: "
             + ("packets are lost while pausing" if below else "a slow neighbour makes it lose packets"),
             f"xoff of at least {need_here.wanted}, or a shorter cable",
             Severity.ERROR if below or scene.marks else Severity.WARNING,
@@ -135,7 +136,7 @@ def headroom_for_other_cable(scene: Scene) -> Iterator[Fault]:
     """A profile made for one speed and cable length serves a port that is faster or whose cable is longer."""
     lengths = _planned(scene)
     for device, path, group in _groups(scene):
-        made, need_here = _MADE.match(group.profile), _need(device, path, lengths)
+        made, need_here = _MADE.match(group.profile), _need(scene, device, path, lengths)
         if group.headroom is not None and need_here is not None and group.headroom < need_here.wanted:
             continue  # headroom-too-small tells of it
         speed, (_, cable) = device.speed_bps(path.port), device.cable_lengths.get(path.port, ("", None))
@@ -178,7 +179,7 @@ def cable_longer_than_told(scene: Scene) -> Iterator[Fault]:
     for device in scene.devices:
         for port, (key, listed) in device.cable_lengths.items():
             planned = lengths.get((device.name, port))
-            if planned is not None and listed < planned:
+            if planned is not None and 0 < listed < planned:
                 yield Fault(
                     device.switch.file_of("CABLE_LENGTH"),
                     f"CABLE_LENGTH|{key} {port}",
@@ -203,27 +204,28 @@ def _groups_of(scene: Scene, device: Device) -> Iterator[tuple[Device, Path, Gro
 
 @dataclass(frozen=True)
 class _Need:
-    """What a port's cable needs: at `least`, and as `wanted` by the standard; `told` says the cable and the speed."""
+    """What a port's cable needs: at `least`, and as `wanted` because of `why`; `told` is the cable and the speed."""
 
     least: int
     wanted: int
+    why: str
     told: str
 
 
-def _need(device: Device, path: Path, lengths: dict[tuple[str, str], float]) -> _Need | None:
-    """What a port needs by the longer of CABLE_LENGTH and the plan's cable; None where speed or length are not told."""
+def _need(scene: Scene, device: Device, path: Path, lengths: dict[tuple[str, str], float]) -> _Need | None:
+    """What a port needs by CABLE_LENGTH, else the plan's cable; None where speed or length are not told."""
     speed = device.speed_bps(path.port)
     key, listed = device.cable_lengths.get(path.port, ("", None))
-    planned = lengths.get((device.name, path.port))
-    cable = max((each for each in (listed, planned) if each is not None), default=None)
+    cable = lengths.get((device.name, path.port)) if listed is None else listed
     if not speed or cable is None:
         return None
-    source = f"CABLE_LENGTH|{key}" if cable == listed else "the plan"
-    return _Need(
-        need.in_flight_bytes(speed, cable),
-        need.by_standard_bytes(speed, cable, device.mtu(path.port)),
-        f"{cable:g} m ({source}) at {speed / 1e9:g} Gb/s",
-    )
+    source = f"CABLE_LENGTH|{key}" if key else "the plan"
+    told = f"{cable:g} m ({source}) at {speed / 1e9:g} Gb/s"
+    least, cells = need.in_flight_bytes(speed, cable), scene.cells(device)
+    standard = need.by_standard_bytes(speed, cable, device.mtu(path.port))
+    if cells is not None and (small := need.with_small_packets_bytes(speed, cable, *cells)) > standard:
+        return _Need(least, small, "a neighbour that stops late and small packets, which fill cells in part", told)
+    return _Need(least, standard, "the time IEEE 802.3 gives a neighbour to stop", told)
 
 
 def _planned(scene: Scene) -> dict[tuple[str, str], float]:

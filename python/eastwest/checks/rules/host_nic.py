@@ -93,21 +93,19 @@ def nic_marks_other_class(scene: Scene) -> Iterator[Fault]:
 
 @rule("cnp-dscp-unknown-to-fabric", Severity.WARNING)
 def cnp_dscp_unknown_to_fabric(scene: Scene) -> Iterator[Fault]:
-    """A NIC marks congestion notifications with a DSCP that switches put into a class with all other traffic."""
+    """A NIC marks congestion notifications with a DSCP that every switch puts into a class with all other traffic."""
     for _, name, nic in _nics(scene):
         dscp = spelling.number(nic.cnp_dscp.value) if nic.cnp_dscp else None
         if nic.cnp_dscp is None or dscp is None:
             continue
-        for device in scene.devices:
-            for port in device.representatives[:1]:
-                if not 0 <= dscp < 64 or device.path(port, dscp).tc == device.path(port, 0).tc is not None:
-                    yield Fault(
-                        nic.cnp_dscp.file,
-                        f"{nic.cnp_dscp.where} {name}",
-                        f"CNPs are marked DSCP {dscp}, which {device.name} puts into class "
-                        f"{device.path(port, dscp).tc if 0 <= dscp < 64 else '?'} with unmarked traffic",
-                        "the DSCP of the class kept for CNPs (usually 48)",
-                    )
+        known = [device for device in scene.devices if device.has_dscp_map]
+        if known and all(device.is_unmarked(dscp) for device in known):
+            yield Fault(
+                nic.cnp_dscp.file,
+                f"{nic.cnp_dscp.where} {name}",
+                f"CNPs are marked DSCP {dscp}, which every switch puts into one class with unmarked traffic",
+                "the DSCP of the class kept for CNPs (usually 48)",
+            )
 
 
 @rule("rp-filter-strict", Severity.WARNING)

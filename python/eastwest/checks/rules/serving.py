@@ -26,10 +26,27 @@ def cnp_with_data(scene: Scene) -> Iterator[Fault]:
             )
 
 
+@rule("cnp-unclassified", Severity.WARNING)
+def cnp_unclassified(scene: Scene) -> Iterator[Fault]:
+    """A switch puts congestion notifications into the class of unmarked traffic, as others do not."""
+    said = any(nic.cnp_dscp for host in scene.hosts for nic in host.nics.values())
+    for device, path, _ in _cnps(scene):
+        others = [each for each in scene.devices if each.has_dscp_map and not each.is_unmarked(path.dscp)]
+        if device.is_unmarked(path.dscp) and (others or not said):
+            yield _of_map(
+                device,
+                path,
+                f"puts CNPs (DSCP {path.dscp}) into class {path.tc} with unmarked traffic: they wait behind it",
+                f"map {path.dscp} to a class with a queue of its own, served first (class 6)",
+            )
+
+
 @rule("cnp-not-first", Severity.WARNING)
 def cnp_not_first(scene: Scene) -> Iterator[Fault]:
     """The queue of congestion notifications is not served before all others (strict)."""
     for device, path, marking in _cnps(scene):
+        if device.is_unmarked(path.dscp):
+            continue
         if marking.kind not in (None, "STRICT") and not any(
             device.path(path.port, dscp).queue == path.queue for dscp in scene.marked
         ):
