@@ -151,3 +151,13 @@ def test_one_server_alone_is_held_against_itself(built, a_study):
     single = "technology: rocev2, shape: single-switch, link: 400 Gb/s, switch: sn5400"
     text = built(a_study(single, servers=1), "f", "hosts")["acceptance/expected.csv"].text
     assert {row["test"] for row in csv.DictReader(io.StringIO(text))} == {"servers"}
+
+
+def test_rails_are_left_out_where_hashing_decides_what_they_carry(built, a_study):
+    """A NIC of 400 Gb/s over uplinks of 200: two queue pairs on one uplink halve what they would have on two."""
+    slow = (
+        "technology: rocev2, shape: leaf-spine, servers_per_unit: 2, link: 400 Gb/s, uplink: 200 Gb/s, switch: sn5600"
+    )
+    files = built(a_study(slow), "f", "hosts")
+    assert "rails" not in files["acceptance/expected.csv"].text
+    assert "tests=(links servers pairs all)" in files["acceptance/acceptance.sh"].text

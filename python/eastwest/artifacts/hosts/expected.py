@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+import polars as pl
+
 from eastwest import expect
 from eastwest.fabric import Fabric
 from eastwest.spec import Study
@@ -68,9 +70,13 @@ def _rails(fabric: Fabric) -> Iterator[Line]:
     if int(fabric.plan["servers"]) < 2 or fabric.plan["link_layer"]["technology"] == "mrc":
         return  # perftest speaks no MRC
     plan, gpu = fabric.plan, fabric.plan["server"]["gpu"]
-    planes = int(plan["planes"])
-    pcie_bps = plan["nic"]["pcie_bps"] * gpu["pcie_efficiency"] / planes
-    gbps = min(plan["link_bps"] / planes * plan["link_layer"]["efficiency"], pcie_bps) / 1e9
+    is_rail = pl.col("tiers") == "server-leaf"
+    rail_bps = fabric.cables.filter(is_rail)["rate_bps"].to_numpy().min(initial=plan["link_bps"])
+    above = fabric.cables.filter(~is_rail & ~pl.col("tiers").str.contains("frontend|storage|access"))
+    if above["rate_bps"].to_numpy().min(initial=rail_bps) < rail_bps:
+        return  # a queue pair may outrun an uplink, and where it is hashed to is luck
+    pcie_bps = plan["nic"]["pcie_bps"] * gpu["pcie_efficiency"] / int(plan["planes"])
+    gbps = min(rail_bps * plan["link_layer"]["efficiency"], pcie_bps) / 1e9
     yield Line("rails", "ib_write_bw", 2, 0, 1 << 20, gbps, gbps * (1 - RAIL_TOLERANCE))
 
 
