@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= eastwest-out
 
-.PHONY: against-htsim validation help study test test-rust test-python lint bench bench-packet install docs clean
+.PHONY: against-htsim validation help study test test-rust test-python test-lab lint bench bench-packet install docs clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -42,6 +42,9 @@ test-rust:
 
 test-python: $(VENV)/.dev
 	$(BIN)/pytest -n auto
+
+test-lab: $(VENV)/.dev ## fabrics brought up on this machine with real control planes: needs root, FRR and more
+	$(BIN)/pytest -n0 tests/lab/live_*.py
 
 bench: $(VENV)/.dev ## speed: criterion for the engine, pytest-benchmark for the command
 	cargo bench -p eastwest-benches

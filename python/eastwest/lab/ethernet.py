@@ -2,7 +2,8 @@
 
 A switch is a network namespace whose kernel forwards what FRR tells it to, hashing flows over equal paths by their
 5-tuple with a seed of its own. What a SONiC switch would take from config_db.json (addresses of interfaces and
-loopbacks) the lab sets itself, from the plan. Not here: queues, PFC and ECN of a switch chip, which no kernel has.
+loopbacks) the lab sets itself, from the plan; a server has what its netplan and sysctl files say. Not here: queues, PFC
+and ECN of a switch chip, which no kernel has.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class Ethernet:
         """Lays namespaces and cables, and starts the daemons of each node."""
         for switch in nodes.switches:
             routing.prepare(lab, switch.name)
-        lay(lab, [*map(switch_place, nodes.switches), *map(host_place, nodes.hosts)], nodes.wires)
+        places = [*map(switch_place, nodes.switches), *(host_place(lab, host) for host in nodes.hosts)]
+        lay(lab, places, nodes.wires)
         side_by_side(lambda switch: routing.start(lab, switch.name), nodes.switches)
         side_by_side(lambda node: run(lab.on(node.name, ["sh", "-e"]), LLDP), nodes.all)
 

@@ -53,7 +53,7 @@ def fail(lab: Lab, nodes: Nodes, fault: Fault) -> None:
     """
     ends: dict[str, list[str]] = {}
     for wire in down_wires(nodes, fault):
-        for end in _ends(wire, fault):
+        for end in _ends(nodes, wire, fault):
             ends.setdefault(end.node, []).append(end.interface)
     lines = []
     for node, interfaces in ends.items():
@@ -85,8 +85,12 @@ def heal(lab: Lab, nodes: Nodes) -> None:
     run(lab.inside(["sh", "-e"]), "\n".join(lines))
 
 
-def _ends(wire: Wire, fault: Fault) -> tuple[End, ...]:
-    """The ends at which a cable is taken down: that of a node that fails, or both where nobody is to notice."""
+def _ends(nodes: Nodes, wire: Wire, fault: Fault) -> tuple[End, ...]:
+    """The ends at which a cable is taken down: that of a switch that fails, or both where nobody is to notice.
+
+    A server's end stays up, as the kernel forgets the routes of an interface that is taken down.
+    """
     if fault.is_silent:
         return (wire.a, wire.b)
-    return (wire.a,) if wire.a.node in fault.nodes else (wire.b,)
+    is_lower = wire.a.node in fault.nodes and nodes.by_name[wire.a.node].is_switch
+    return (wire.a,) if is_lower else (wire.b,)

@@ -26,7 +26,7 @@ for each in zebra bgpd bfdd; do
   /usr/lib/frr/$each -d -P 0 --log file:/var/tmp/$each.log >/var/tmp/$each.out 2>&1 ||
     { cat /var/tmp/$each.out; exit 1; }
 done
-vtysh -b >/var/tmp/vtysh.out 2>&1
+vtysh -b >/var/tmp/vtysh.out 2>&1 || echo "% it ended with an error" >>/var/tmp/vtysh.out
 """
 """As FRR's watchfrr does it: daemons that know nothing yet, then the one file for all; no TCP ports for vtys."""
 

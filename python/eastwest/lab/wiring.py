@@ -67,7 +67,7 @@ class Place:
     macs: Mapping[str, str] = field(default_factory=dict)
     mtus: Mapping[str, int] = field(default_factory=dict)
     commands: Sequence[str] = ()
-    sysctls: Mapping[str, int] = field(default_factory=dict)
+    sysctls: Mapping[str, int | str] = field(default_factory=dict)
     hash_seed: int = 0
 
 
@@ -109,10 +109,10 @@ def _pair(wire: Wire, at: Mapping[str, Place]) -> str:
 
 def _setup(place: Place, interfaces: Sequence[tuple[str, float]], scale: float) -> str:
     """A shell script that sets one node up."""
-    sysctls = {**SYSCTLS, **place.sysctls}
-    lines = [f"echo {value} >/proc/sys/{name.replace('.', '/')}" for name, value in sysctls.items()]
     own = ("ipv6/conf/*/accept_dad", "ipv4/conf/*/rp_filter")  # which each interface has from its beginning
-    lines += [f"for each in /proc/sys/net/{name}; do echo 0 >$each; done" for name in own]
+    lines = [f"for each in /proc/sys/net/{name}; do echo 0 >$each; done" for name in own]
+    sysctls = {**SYSCTLS, **place.sysctls}
+    lines += [f"echo {value} >/proc/sys/{name.replace('.', '/')}" for name, value in sysctls.items()]
     if place.hash_seed:  # since Linux 6.11; before, all namespaces hash alike
         lines.append(f"echo {place.hash_seed} 2>/dev/null >{HASH_SEED} || true")
     batch = ["link set lo up", *(f"link set {name} up" for name, _ in interfaces)]
