@@ -9,7 +9,7 @@ import pytest
 
 from eastwest.checks import Severity, check
 
-from .site import LEAF, LEAVES, OTHER_LEAF, OTHER_SPINE, SERVER, SPINE, SPINES, Site
+from .site import LEAF, LEAVES, OTHER_LEAF, OTHER_SPINE, SERVER, SERVERS, SPINE, SPINES, Site
 
 Seed = Callable[[Site], None]
 SEEDS: dict[str, tuple[str, Seed]] = {}
@@ -245,12 +245,12 @@ def neighbours_disagree(at: Site) -> None:
 
 @seed("host-mtu")
 def server_sends_more_than_its_leaf_takes(at: Site) -> None:
-    at.replace(f"hosts/{SERVER}/netplan.yaml", "mtu: 9000", "mtu: 9216")
+    at.replace(f"hosts/{SERVER}/netplan.yaml", "mtu: 9100", "mtu: 9216")
 
 
 @seed("host-mtu")
 def server_too_small_for_roce(at: Site) -> None:
-    at.replace(f"hosts/{SERVER}/netplan.yaml", "mtu: 9000", "mtu: 1500")
+    at.replace(f"hosts/{SERVER}/netplan.yaml", "mtu: 9100", "mtu: 1500")
 
 
 @seed("address-twice")
@@ -377,7 +377,9 @@ def hash_leaves_out_the_source_port(at: Site) -> None:
 
 @seed("rails-crossed")
 def rails_of_one_server_crossed(at: Site) -> None:
-    for old, new in (("10.0.0.1/31", "X/31"), ("10.16.0.1/31", "10.0.0.1/31"), ("X/31", "10.16.0.1/31")):
+    for old, new in ((" 10.0.0.", " X."), (" 10.16.0.", " 10.0.0."), (" X.", " 10.16.0."), ("[10.0.0.", "[X.")):
+        at.replace(f"hosts/{SERVER}/netplan.yaml", old, new)
+    for old, new in (("[10.16.0.", "[10.0.0."), ("[X.", "[10.16.0.")):
         at.replace(f"hosts/{SERVER}/netplan.yaml", old, new)
 
 
@@ -396,6 +398,26 @@ def nccl_marks_another_dscp(at: Site) -> None:
     at.on_servers("nccl.conf", "NCCL_IB_TC=106", "NCCL_IB_TC=192")
     at.on_servers("nic.sh", "106", "192")
     at.on_servers("nic.sh", "set,48,6", "set,48,3")
+
+
+@seed("dscp-lossy")
+def nccl_marks_nothing(at: Site) -> None:
+    at.on_servers("nccl.conf", "NCCL_IB_TC=106", "NCCL_IB_TC=0")
+    at.on_servers("nic.sh", "106", "0")
+    at.on_servers("nic.sh", "set,26,3", "set,0,3")
+
+
+@seed("host-gateway")
+def gateway_of_another_rail(at: Site) -> None:
+    at.replace(f"hosts/{SERVER}/netplan.yaml", "via: 10.0.0.0", "via: 10.16.0.0")
+
+
+@seed("spraying-reorders")
+def one_server_not_told_of_reordering(at: Site) -> None:
+    for server in SERVERS:
+        at.replace(f"hosts/{server}/nccl.conf", "ADAPTIVE_ROUTING=0", "ADAPTIVE_ROUTING=1")
+    script = at.folder / "hosts" / SERVER / "nic.sh"
+    script.write_text(script.read_text() + "mlxreg -d x -y --reg_name ROCE_ACCL --set adaptive_routing_forced_en=0x1\n")
 
 
 @seed("nccl-traffic-class")

@@ -107,7 +107,7 @@ def _marks(host: Host, is_misread: bool) -> list[Mark]:
     """The DSCPs of one host; a traffic class that is a DSCP by mistake is left out, a rule of its own tells of it."""
     nccl = host.nccl.get("NCCL_IB_TC")
     value = spelling.number(nccl.value) if nccl else None
-    if nccl and value is not None and 0 < value < 256 and not is_misread:
+    if nccl and value is not None and 0 <= value < 256 and not is_misread:
         return [Mark(host.name, value >> 2, nccl, f"NCCL_IB_TC={value}")]
     out = {}
     for nic in host.nics.values():

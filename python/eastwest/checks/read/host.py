@@ -55,11 +55,23 @@ class HostPort:
     addresses: tuple[str, ...]
     mtu: int | None
     mac: str
+    gateways: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
 class Host:
-    """What was read of one server."""
+    """What was read of one server.
+
+    Attributes:
+        name: of the folder that its files are in.
+        file: the first of them.
+        nccl: NCCL's environment.
+        nics: classes of each NIC; `*` stands for all.
+        sysctl: the kernel's settings.
+        ports: interfaces as netplan sets them.
+        has_nicctl: whether AMD's tool sets up its NICs.
+        places_out_of_order: where its NICs are told to take packets in any order (NVIDIA's ROCE_ACCL register).
+    """
 
     name: str
     file: str
@@ -68,6 +80,7 @@ class Host:
     sysctl: dict[str, Setting] = field(default_factory=dict)
     ports: dict[str, HostPort] = field(default_factory=dict)
     has_nicctl: bool = False
+    places_out_of_order: Setting | None = None
 
     def nic(self, name: str) -> NicQos:
         """A NIC's settings, begun where there are none yet; `*` is every NIC."""

@@ -31,8 +31,16 @@ def read_netplan(parsed: document.Document, host: Host) -> None:
         name = str(fields.get("set-name") or key)
         line = parsed.locate(("network", "ethernets", key))[1] or 1
         mtu = spelling.number(str(fields.get("mtu", "")))
+        routes = fields.get("routes")
+        hops = (each.get("via") for each in (routes if isinstance(routes, list) else []) if isinstance(each, Mapping))
         host.ports[name] = HostPort(
-            name, parsed.file, line, tuple(each for each in addresses if each), mtu, str(mac or "").lower()
+            name,
+            parsed.file,
+            line,
+            tuple(each for each in addresses if each),
+            mtu,
+            str(mac or "").lower(),
+            tuple(dict.fromkeys(str(each) for each in hops if each)),
         )
 
 

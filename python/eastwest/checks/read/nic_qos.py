@@ -107,6 +107,8 @@ def _command(line: str, host: Host, variables: dict[str, list[str]], at: Setting
         words = shlex.split(line, comments=True)
     except ValueError:
         return
+    if any(word.startswith("adaptive_routing_forced_en=") and word.endswith(("=1", "0x1")) for word in words):
+        host.places_out_of_order = at
     for position, word in enumerate(words):
         tool = word.rsplit("/", 1)[-1]
         if tool in _TOOLS:

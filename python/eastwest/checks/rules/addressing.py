@@ -1,4 +1,4 @@
-"""Addresses: no two alike, both ends of a link in one subnet, MACs and names of devices their own."""
+"""Addresses: no two alike, both ends of a link in one subnet, gateways next door, MACs and names unique."""
 
 from __future__ import annotations
 
@@ -47,6 +47,26 @@ def link_subnets_differ(scene: Scene) -> Iterator[Fault]:
                     f"{address} is in no subnet of the other end, {link.b} ({', '.join(each[2] for each in others)})",
                     "both addresses of one /31 (or /30, /127)",
                 )
+
+
+@rule("host-gateway", Severity.ERROR)
+def host_gateway(scene: Scene) -> Iterator[Fault]:
+    """A server's route goes by a gateway that is in no subnet of its interface, or is not the switch's address."""
+    for host in scene.hosts:
+        for port in host.ports.values():
+            nets = [ipaddress.ip_interface(address) for address in port.addresses]
+            for gateway in port.gateways:
+                if not _is_address(f"{gateway}/32"):
+                    continue
+                at = ipaddress.ip_address(gateway)
+                around = [net for net in nets if net.version == at.version]
+                if around and not any(at in net.network and at != net.ip for net in around):
+                    yield Fault(
+                        port.file,
+                        f"line {port.line} {port.name} routes",
+                        f"via {gateway}, which is no neighbour of {', '.join(map(str, around))}",
+                        "the other address of the link's /31",
+                    )
 
 
 @rule("router-id-twice", Severity.ERROR)

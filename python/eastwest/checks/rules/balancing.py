@@ -52,24 +52,31 @@ def hash_without_ports(scene: Scene) -> Iterator[Fault]:
 
 @rule("spraying-reorders", Severity.ERROR)
 def spraying_reorders(scene: Scene) -> Iterator[Fault]:
-    """Switches spray packets, and NICs that go back to the first gap receive them."""
-    sprayed = [(device, table) for device in scene.devices if (table := _sprays(device))]
+    """Packets of a flow are sprayed over paths, and a NIC receives them that goes back to the first gap."""
+    sprayed = _spraying(scene)
     if not sprayed:
         return
-    parts = Catalog.bundled()
-    models: dict[str, str] = {}
-    if scene.evidence.plan:
-        models = {model: f"{host} {port}" for (host, port), model in scene.evidence.plan.devices.items()}
-    for model, where in models.items():
-        if model in parts.names("nics") and not parts.nic(model).places_out_of_order:
-            for device, table in sprayed:
+    parts, plan = Catalog.bundled(), scene.evidence.plan
+    cure = "flowlets (assign_mode per_flowlet_quality) or plain ECMP, or NICs that place packets out of order"
+    told = any(host.places_out_of_order for host in scene.hosts)
+    for host in scene.hosts:
+        models = {model for (owner, _), model in plan.devices.items() if owner == host.name} if plan else set()
+        for model in sorted(models & set(parts.names("nics"))):
+            if not parts.nic(model).places_out_of_order:
                 yield Fault(
-                    device.switch.file_of(table),
-                    table,
-                    f"packets of one flow take all paths, and {model} (of {where}) does not place packets out of "
-                    "order: it goes back to the first gap and sends everything again",
-                    "flowlets (assign_mode per_flowlet_quality) or plain ECMP, or NICs that place out of order",
+                    host.file,
+                    model,
+                    f"{sprayed}, and this NIC does not place packets out of order: it goes back to the first gap and "
+                    "sends everything again",
+                    cure,
                 )
+        if told and host.nics and host.places_out_of_order is None:
+            yield Fault(
+                host.file,
+                "ROCE_ACCL",
+                f"{sprayed}, and this server's NICs are not told to take them out of order, as others are",
+                "mlxreg --reg_name ROCE_ACCL --set adaptive_routing_forced_en=0x1",
+            )
 
 
 @rule("rails-crossed", Severity.ERROR)
@@ -98,6 +105,18 @@ def rails_crossed(scene: Scene) -> Iterator[Fault]:
                     "servers crosses the spines",
                     f"swap the cables, or the addresses, of rail {rail} and rail {usual[device]}",
                 )
+
+
+def _spraying(scene: Scene) -> str:
+    """What says that packets of one flow take several paths; empty where nothing does."""
+    for device in scene.devices:
+        if table := _sprays(device):
+            return f"{device.name} sprays packets ({table})"
+    for host in scene.hosts:
+        at = host.nccl.get("NCCL_IB_ADAPTIVE_ROUTING")
+        if at is not None and at.value == "1":
+            return f"the fabric reorders packets (NCCL_IB_ADAPTIVE_ROUTING=1 on {host.name})"
+    return ""
 
 
 def _swapped(scene: Scene) -> Iterator[Fault]:

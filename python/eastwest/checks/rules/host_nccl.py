@@ -45,17 +45,17 @@ def nccl_traffic_class(scene: Scene) -> Iterator[Fault]:
 
 @rule("nccl-unmarked", Severity.ERROR)
 def nccl_unmarked(scene: Scene) -> Iterator[Fault]:
-    """Nothing sets RoCE's traffic class: it is marked DSCP 0, which is lossy (a warning where no switch is given)."""
+    """Nothing sets RoCE's traffic class, so it is marked DSCP 0, and switches keep only other DSCPs lossless."""
     for host in scene.hosts:
-        aware = any(name.startswith("NCCL_IB_") for name in host.nccl) and 0 not in scene.lossless_somewhere
-        if aware and "NCCL_IB_TC" not in host.nccl and not any(nic.traffic_class for nic in host.nics.values()):
+        aware = any(name.startswith("NCCL_IB_") for name in host.nccl)
+        marked = "NCCL_IB_TC" in host.nccl or any(nic.traffic_class for nic in host.nics.values())
+        if aware and not marked and scene.lossless_somewhere and 0 not in scene.lossless_somewhere:
             at = next(iter(host.nccl.values()))
             yield Fault(
                 at.file,
                 "NCCL_IB_TC",
                 "not set, nor is a NIC's traffic class: RoCE is marked DSCP 0",
-                "NCCL_IB_TC=DSCP x 4 of the fabric's lossless class",
-                None if scene.lossless_somewhere else Severity.WARNING,
+                f"NCCL_IB_TC={4 * min(scene.lossless_somewhere)}",
             )
 
 

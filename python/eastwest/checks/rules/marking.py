@@ -13,12 +13,26 @@ from eastwest.checks.scene import Scene
 
 @rule("dscp-lossy", Severity.ERROR)
 def dscp_lossy(scene: Scene) -> Iterator[Fault]:
-    """A DSCP that hosts mark RoCE with lands in a class that no pause covers."""
+    """A DSCP that hosts mark RoCE with lands in a class that no pause covers.
+
+    Told of the switch's map, or of the hosts where several switches agree that another DSCP is lossless.
+    """
+    elsewhere = {dscp for dscp in scene.marked if _is_hosts(scene, dscp)}
+    for mark in scene.marks:
+        if mark.dscp in elsewhere:
+            good = min(scene.lossless_somewhere)
+            yield Fault(
+                mark.at.file,
+                f"{mark.at.where} {mark.setting}",
+                f"marks RoCE with DSCP {mark.dscp}, which every switch here puts into a lossy class; lossless are "
+                f"{', '.join(map(str, sorted(scene.lossless_somewhere)[:8]))}",
+                f"DSCP {good} (NCCL_IB_TC={4 * good}), or map {mark.dscp} to a lossless class on every switch",
+            )
     for device in scene.devices:
-        for mark in {mark.dscp: mark for mark in scene.marks}.values():
+        for mark in {mark.dscp: mark for mark in scene.marks if mark.dscp not in elsewhere}.values():
             for path in _judged(device, mark.dscp):
                 if path.group_paused is False and path.queue_paused is False and device.maps[path.port].pfc:
-                    good = list(device.lossless_dscps)
+                    good_here = list(device.lossless_dscps)
                     name = device.maps[path.port].names.get("dscp_to_tc_map", "")
                     yield Fault(
                         device.switch.file_of("DSCP_TO_TC_MAP"),
@@ -26,7 +40,11 @@ def dscp_lossy(scene: Scene) -> Iterator[Fault]:
                         f"{mark.host} marks RoCE with DSCP {mark.dscp} ({mark.setting}, {mark.at.file} "
                         f"{mark.at.where}); this map puts it into class {path.tc}, which is lossy",
                         f"map {mark.dscp} to a lossless class"
-                        + (f", or let hosts mark DSCP {good[0]} (NCCL_IB_TC={4 * good[0]})" if good else ""),
+                        + (
+                            f", or let hosts mark DSCP {good_here[0]} (NCCL_IB_TC={4 * good_here[0]})"
+                            if good_here
+                            else ""
+                        ),
                     )
 
 
@@ -178,6 +196,12 @@ def classes_unknown(scene: Scene) -> Iterator[Fault]:
             f"{what}; what this switch does with RoCE cannot be judged",
             "give the running configuration (`show runningconfiguration all`, or config_db.json after `config save`)",
         )
+
+
+def _is_hosts(scene: Scene, dscp: int) -> bool:
+    """Whether several switches keep some DSCP lossless, and none of them this one: then the hosts are the odd ones."""
+    paused = [device for device in scene.devices if device.lossless_dscps]
+    return len(paused) > 1 and all(dscp not in device.lossless_dscps for device in paused)
 
 
 def _judged(device: Device, dscp: int) -> Iterator[Path]:
