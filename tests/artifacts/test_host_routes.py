@@ -1,8 +1,12 @@
-"""A server's routes and rules in a network namespace: the kernel itself says by which NIC a packet leaves."""
+"""A server in a network namespace: by which NIC the kernel sends its packets, and what lldpd would tell its leaves."""
 
+import json
 import os
 import subprocess
+import tempfile
+import time
 import uuid
+from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
@@ -52,8 +56,13 @@ class Server:
         return words[words.index("dev") + 1] if ran.returncode == 0 else ""
 
 
+@pytest.fixture(scope="module")
+def files(pune):
+    return {file.path: file.text for file in artifacts.build(pune, ["hosts"])}
+
+
 @pytest.fixture
-def server(pune):
+def server(files):
     if os.geteuid() != 0:
         lacking("network namespaces need root")
     one = Server(f"host-{uuid.uuid4().hex[:8]}")
@@ -61,7 +70,6 @@ def server(pune):
     if made.returncode:
         lacking(f"no network namespace can be made here: {made.stderr.strip()}")
     try:
-        files = {file.path: file.text for file in artifacts.build(pune, ["hosts"])}
         one.set_up(files["hosts/server-037/netplan.yaml"])
         yield one
     finally:
@@ -85,3 +93,39 @@ def test_with_a_nic_down_its_packets_go_nowhere_and_others_as_before(server, pun
     server.told("link", "set", first.name, "down")
     assert server.leaves_by(str(other.address), str(first.address)) == ""
     assert server.leaves_by(str(other.address), str(second.address)) == second.name
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that a daemon without rights reaches too, as pytest's own is not."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def test_lldpd_takes_the_file_and_tells_names_as_planned(server, files, program, open_folder):
+    path, socket = open_folder / "rails.conf", open_folder / "socket"
+    path.write_text(files["hosts/server-037/lldpd.conf"])
+    within = ["ip", "netns", "exec", server.name]
+    daemon = subprocess.Popen(
+        [*within, program("lldpd", "lldpd"), "-d", "-u", socket, "-O", path],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        asked = [*within, program("lldpcli", "lldpd"), "-u", socket, "-f", "json", "show", "configuration"]
+        config, wanted = {}, ",".join(f"rail{number}" for number in range(8))
+        for _ in range(100):
+            told = subprocess.run(asked, capture_output=True, text=True, timeout=30)
+            config = json.loads(told.stdout or "{}").get("configuration", {}).get("config", {})
+            if config.get("iface-pattern") == wanted:
+                break
+            time.sleep(0.1)
+    finally:
+        daemon.terminate()
+        complaints = daemon.communicate(timeout=30)[1]
+    assert config.get("iface-pattern") == wanted, complaints
+    assert config["hostname"] == "server-037"
+    assert config["lldp-portid-type"] == "ifname"
+    assert "WARN/lldpctl" not in complaints

@@ -65,7 +65,7 @@ def generated(program, tmp_path):
 
 
 def test_every_server_has_its_files(written):
-    each = {"netplan.yaml", "sysctl.conf", "nic.sh", "nccl.conf", "nccl-topology.xml", "topology.sh"}
+    each = {"netplan.yaml", "sysctl.conf", "lldpd.conf", "nic.sh", "nccl.conf", "nccl-topology.xml", "topology.sh"}
     names = [f"server-{number:03}" for number in range(128)]
     assert {path for path in written if path.startswith("hosts/")} == {f"hosts/{n}/{e}" for n in names for e in each}
 
@@ -111,7 +111,9 @@ def test_an_unbound_packet_takes_the_rail_that_its_destination_is_on(pune, writt
 def test_front_end_nics_and_storage_have_addresses_and_ways_to_each_other(built, a_study, generated):
     files = built(a_study(f"technology: rocev2, {RAILS}, {FRONT}"), "f", "hosts")
     assert {path for path in files if "/storage-" in path} == {
-        f"hosts/storage-0{number}/{each}" for number in range(2) for each in ("netplan.yaml", "sysctl.conf")
+        f"hosts/storage-0{number}/{each}"
+        for number in range(2)
+        for each in ("netplan.yaml", "sysctl.conf", "lldpd.conf")
     }
     front = networkd(generated(files["hosts/server-000/netplan.yaml"].text), "front0")
     assert any(IPv4Address("172.24.0.1") in IPv4Network(route["Destination"]) for route in front["Route"])

@@ -33,6 +33,8 @@ def files(subject: Subject) -> Iterator[File]:
         if ethernet:
             yield netplan(plan, host, ethernet)
             yield File(f"hosts/{host.name}/sysctl.conf", sysctl(host, ethernet))
+            names = [port.name for port in ethernet]
+            yield File(f"hosts/{host.name}/lldpd.conf", text("hosts/lldpd.conf.j2", server=host.name, names=names))
         if host.name not in rails:
             continue
         has_frontend = len(host.ports) > len(rails[host.name])

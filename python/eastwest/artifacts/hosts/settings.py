@@ -40,8 +40,7 @@ def nic_script(subject: Subject, host: Host, ports: Sequence[NicPort]) -> str | 
     is_lossless = plan.technology == "rocev2"
     by_queue = [0] * 8
     by_queue[marking.LOSSY], by_queue[marking.LOSSLESS] = OTHER_SHARE, DATA_SHARE
-    lengths = {cable.number: cable.length_m for cable in plan.cables if cable.tiers == "server-leaf"}
-    longest_m = max((lengths[port.cable] for port in ports if port.cable is not None), default=0.0)
+    longest_m = max((plan.cables[port.cable].length_m for port in ports if port.cable is not None), default=0.0)
     return text(
         "hosts/nic.sh.j2",
         server=host.name,

@@ -56,7 +56,8 @@ def neighbours(plan: Plan) -> str:
             (cable.b, cable.b_interface, cable.a, cable.a_interface),
         ):
             found[here][port] = {"chassis": there, "port": other}
-    return json.dumps(found, indent=1) + "\n"
+    devices = (f"{json.dumps(name)}: {json.dumps(ports)}" for name, ports in found.items())
+    return "{\n" + ",\n".join(devices) + "\n}\n"
 
 
 def dot(plan: Plan) -> str:
