@@ -44,13 +44,16 @@ def test_a_small_message_takes_the_latency_that_nccl_predicts_where_a_switch_is_
 
 
 def test_a_ring_over_servers_has_the_paths_of_all_its_edges_by_their_mean():
-    """14 of 16 edges are NVLink's: of 30 steps that is 26.25, where NCCL counts 28 and two between nodes."""
+    """14 of 16 edges are NVLink's: of 30 steps that is 26.25, where NCCL counts 28 and two between nodes.
+
+    Data crosses the network four times, where NCCL counts two, at the 8.5 us that a tree's hop takes.
+    """
     asked = study()
     built = build_fabric(asked, "net")
     over_nvlink = seconds(built, "gpu-nvlink", "nvlink-gpu")
     between = seconds(built, "gpu-pcie", "pcie-nic", "nic-leaf", "leaf-nic", "nic-pcie", "pcie-gpu")
     found = curve(asked, "net", "all-reduce", [8.0], "rail-ring", protocol="ll128")
-    nccl_s = (14 + 28 * 1.9 + 2 * 4.0) * US
+    nccl_s = (14 + 26 * 1.9 + 4 * 8.5) * US
     assert found.points[0].time_s == pytest.approx(nccl_s + 1.75 * (between - over_nvlink), rel=1e-3)
 
 
@@ -150,7 +153,7 @@ def test_a_job_of_a_mix_tells_what_was_chosen():
     [
         (SYNC, {"server": "hgx-mi300x"}, "workload 'job': NCCL has no constants for the GPU mi300x"),
         (SYNC, {"nccl": {"version": 2.12}}, "workload 'job': NCCL 2.12 has no constants for hopper GPUs"),
-        (SYNC, {"nccl": {"version": "2.20"}}, "no constants are known of NCCL '2.20'; did you mean '2.27'?"),
+        (SYNC, {"nccl": {"version": "2.72"}}, "no constants are known of NCCL '2.72'"),
         (
             {**SYNC, "algorithm": "bruck", "collective": "all-gather", "protocol": "ll"},
             {},

@@ -135,3 +135,12 @@ def test_json_has_families_and_tables_with_the_figures_that_programs_read(tmp_pa
     assert {"name", "family", "role", "clean", "rows", "median_abs_error", "worst_abs_error", "source"} <= found[
         "tables"
     ][0].keys()
+
+
+@pytest.mark.parametrize("more", ["", "# algorithm: ring\n", "# algorithm: direct\n", "# algorithm: rail-ring\n"])
+def test_gpus_that_nccl_does_not_know_run_the_usual_algorithm_or_the_one_that_is_named(tmp_path, more):
+    """An all-reduce of 1 GiB by ring or in two direct exchanges sends 7/4 GiB out of each GPU, by 7 links."""
+    head = "# cluster: { server: hgx-mi300x, servers: 1 }\n"
+    (tmp_path / "amd.csv").write_text(f"{head}{more}size,time_us\n1 GiB,5829\n")
+    (point,) = validate(own([tmp_path / "amd.csv"])).tables[0].points
+    assert 7 / 4 * 2**30 / 450e9 < point.predicted_s < 7 / 4 * 2**30 / 250e9

@@ -128,8 +128,8 @@ def machine_of(study: Study, fabric: Fabric) -> nccl.Machine:
     gpu: Mapping[str, Any] = server["gpu"]
     if gpu.get("architecture") is None:
         raise nccl.NoConstantsError(
-            f"NCCL has no constants for the GPU {gpu['name']} (architecture in the catalogue): name algorithms, and no "
-            "protocol"
+            f"NCCL has no constants for the GPU {gpu['name']} (architecture in the catalogue): name algorithms in "
+            "place of auto, as in ring, direct or halving-doubling, and leave protocols out"
         )
     return nccl.Machine(
         architecture=gpu["architecture"],

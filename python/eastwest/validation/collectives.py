@@ -95,9 +95,13 @@ def _curve(
 
 
 def _bench(table: Table, row: Row, study: Study, choice: Choice, gpus: int | None) -> Bench:
-    """The collective of a row, ready to be run on the first `gpus` GPUs of its fabric (all, where None)."""
-    kind, algorithm = choice["collective"] or "all-reduce", choice["algorithm"] or "auto"
-    protocol = choice["protocol"] or ("auto" if algorithm in METHOD_OF else None)
+    """The collective of a row, ready to be run on the first `gpus` GPUs of its fabric (all, where None).
+
+    What the row leaves open NCCL chooses; of GPUs that it does not know, the collective's usual algorithm runs.
+    """
+    is_nccl = study.server(conditions.MEASURED).gpu.architecture is not None
+    kind, algorithm = choice["collective"] or "all-reduce", choice["algorithm"] or ("auto" if is_nccl else None)
+    protocol = choice["protocol"] or ("auto" if is_nccl and algorithm in METHOD_OF else None)
     try:
         if kind == SEND_RECV:
             if choice["algorithm"] or choice["protocol"]:

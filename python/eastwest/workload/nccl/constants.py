@@ -5,6 +5,7 @@ Each version's constants stand there with the tag they were read at. Not here: w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -109,9 +110,12 @@ def releases() -> Mapping[str, Version]:
     """By which version's constants each release chooses that is known, the newest first."""
     found: dict[str, Version] = {}
     for version in get_args(Version):
-        for release in (version, *reversed(_version(version)["stands_for"])):
-            found[release] = version
-    return found
+        found |= dict.fromkeys((version, *_version(version)["stands_for"]), version)
+    return dict(sorted(found.items(), key=lambda each: _number(each[0]), reverse=True))
+
+
+def _number(release: str) -> tuple[float, ...]:
+    return (math.inf,) if release == "HEAD" else tuple(float(part) for part in release.split("."))
 
 
 def version_of(release: str) -> Version | None:
