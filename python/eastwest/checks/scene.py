@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from eastwest.artifacts.marking import CNP_DSCP
 from eastwest.catalog import Catalog
 from eastwest.checks.chain import Device
 from eastwest.checks.links import End, Link, pair, subnets
 from eastwest.checks.read import Evidence, Host, Setting, spelling
+from eastwest.checks.sessions import Session, sessions
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,6 @@ class Scene:
 
     evidence: Evidence
     devices: list[Device] = field(init=False)
-    sessions: list[Any] | None = None
 
     def __post_init__(self) -> None:
         self.devices = [Device(switch) for switch in self.evidence.switches]
@@ -43,6 +42,11 @@ class Scene:
     def links(self) -> list[Link]:
         """The cables whose two ends are known."""
         return pair(self.evidence, self.devices)
+
+    @cached_property
+    def sessions(self) -> list[Session]:
+        """Each side of each BGP session whose two ends are known."""
+        return list(sessions(self.devices, self.links))
 
     @cached_property
     def by_address(self) -> dict[tuple[str, str], End]:

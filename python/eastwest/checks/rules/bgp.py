@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from eastwest.checks.chain import Device
 from eastwest.checks.finding import Fault, Severity
-from eastwest.checks.links import End
 from eastwest.checks.read import spelling
-from eastwest.checks.read.frr import Frr, Neighbour
 from eastwest.checks.rules.rule import rule
 from eastwest.checks.scene import Scene
-
-
-@dataclass(frozen=True)
-class Session:
-    """One side of a session: whose, to which device, and over which link where that is known."""
-
-    device: Device
-    frr: Frr
-    neighbour: Neighbour
-    far: Device
-    back: Neighbour | None
-
-    @property
-    def key(self) -> str:
-        """The neighbour's first line."""
-        return f"line {self.neighbour.line} neighbor {self.neighbour.name}"
+from eastwest.checks.sessions import address_owners
 
 
 @rule("bgp-asn-mismatch", Severity.ERROR)
 def bgp_asn_mismatch(scene: Scene) -> Iterator[Fault]:
     """A neighbour's remote-as is not the AS that it has."""
-    for each in _sessions(scene):
+    for each in scene.sessions:
         mine, theirs = each.frr.asn, each.far.switch.frr.asn if each.far.switch.frr else None
         said = each.neighbour.remote_as
         if mine is None or theirs is None or not said:
@@ -55,7 +36,7 @@ def bgp_asn_mismatch(scene: Scene) -> Iterator[Fault]:
 
 def _rows(scene: Scene) -> Iterator[Fault]:
     """The same for sessions that config_db holds (BGP_NEIGHBOR)."""
-    owners = _owners(scene)
+    owners = address_owners(scene.devices)
     for device in scene.devices:
         for key, row in device.switch.table("BGP_NEIGHBOR").items():
             far = owners.get(key.split("|")[-1])
@@ -73,7 +54,7 @@ def _rows(scene: Scene) -> Iterator[Fault]:
 @rule("bgp-one-sided", Severity.ERROR)
 def bgp_one_sided(scene: Scene) -> Iterator[Fault]:
     """A session is configured at one end of a link and not at the other."""
-    for each in _sessions(scene):
+    for each in scene.sessions:
         frr = each.far.switch.frr
         if each.back is None and frr is not None and not frr.listens:
             yield Fault(
@@ -87,7 +68,7 @@ def bgp_one_sided(scene: Scene) -> Iterator[Fault]:
 @rule("bgp-unnumbered-one-side", Severity.ERROR)
 def bgp_unnumbered_one_side(scene: Scene) -> Iterator[Fault]:
     """A session is unnumbered (by interface) at one end of a link and by address at the other."""
-    for each in _sessions(scene):
+    for each in scene.sessions:
         if each.back is not None and each.neighbour.unnumbered and not each.back.unnumbered:
             yield Fault(
                 each.frr.file,
@@ -100,7 +81,7 @@ def bgp_unnumbered_one_side(scene: Scene) -> Iterator[Fault]:
 @rule("bgp-bfd-one-side", Severity.WARNING)
 def bgp_bfd_one_side(scene: Scene) -> Iterator[Fault]:
     """BFD watches a session from one end only, so it never comes up."""
-    for each in _sessions(scene):
+    for each in scene.sessions:
         if each.back is not None and each.neighbour.bfd and not each.back.bfd:
             frr = each.far.switch.frr
             yield Fault(
@@ -165,7 +146,7 @@ def ecmp_narrow(scene: Scene) -> Iterator[Fault]:
         frr = device.switch.frr
         if frr is None or frr.asn is None:
             continue
-        up = [each for each in _sessions(scene) if each.device is device and not each.neighbour.shutdown]
+        up = [each for each in scene.sessions if each.device is device and not each.neighbour.shutdown]
         asns = Counter(_asn_of(each.far) for each in up)
         # neighbours of one AS stand side by side, and lead to the same places
         most = max(asns.values(), default=0)
@@ -216,74 +197,6 @@ def routing_mode(scene: Scene) -> Iterator[Fault]:
                 "the frr.conf that is given for this switch",
                 '"docker_routing_config_mode": "split"',
             )
-
-
-def _sessions(scene: Scene) -> list[Session]:
-    """Each side of each session whose other device is known; computed once a scene."""
-    if scene.sessions is None:
-        scene.sessions = list(_found(scene))
-    return scene.sessions
-
-
-def _found(scene: Scene) -> Iterator[Session]:
-    owners = _owners(scene)
-    across = {(end.owner, end.port): far for link in scene.links for end, far in link.ends}
-    for device in scene.devices:
-        frr = device.switch.frr
-        for neighbour in frr.neighbours.values() if frr else ():
-            end: End | None = across.get((device.name, neighbour.name))
-            far = end.device if end else owners.get(neighbour.name)
-            if frr and far and far is not device and far.switch.frr:
-                yield Session(device, frr, neighbour, far, _answer(device, neighbour, far, end, across))
-
-
-def _answer(
-    device: Device, neighbour: Neighbour, far: Device, end: End | None, across: dict[tuple[str, str], End]
-) -> Neighbour | None:
-    """The neighbour at the other side that a session meets."""
-    theirs = far.switch.frr.neighbours if far.switch.frr else {}
-    if end is not None and end.port in theirs:
-        return theirs[end.port]
-    mine = set(_plain_addresses(device))
-    for name, back in theirs.items():
-        if name in mine and not (neighbour.unnumbered and end and not _on_link(name, device, neighbour.name)):
-            return back
-        if not neighbour.unnumbered and back.unnumbered:
-            there = across.get((far.name, name))
-            if there and there.device is device:
-                return back
-    return None
-
-
-def _on_link(address: str, device: Device, port: str) -> bool:
-    """Whether an address of a device is one of a port's."""
-    return any(
-        interface == port and written.split("/")[0] == address for _, interface, written in device.switch.addresses()
-    ) or any(name == port and written.split("/")[0] == address for name, written, _ in _frr_addresses(device))
-
-
-def _frr_addresses(device: Device) -> list[tuple[str, str, int]]:
-    return device.switch.frr.addresses if device.switch.frr else []
-
-
-def _plain_addresses(device: Device) -> Iterator[str]:
-    """All addresses of a device, without prefix length and in one spelling."""
-    written = [address for _, _, address in device.switch.addresses()]
-    written += [address for _, address, _ in _frr_addresses(device)]
-    for each in written:
-        try:
-            yield str(ipaddress.ip_interface(each).ip)
-        except ValueError:
-            continue
-
-
-def _owners(scene: Scene) -> dict[str, Device]:
-    """Whose each address is, where it is one device's alone."""
-    found: dict[str, Device | None] = {}
-    for device in scene.devices:
-        for address in _plain_addresses(device):
-            found[address] = device if found.get(address, device) is device else None
-    return {address: device for address, device in found.items() if device is not None}
 
 
 def _asn_of(device: Device) -> int | None:
