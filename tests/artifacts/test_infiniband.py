@@ -182,3 +182,72 @@ def test_ethernet_like_an_infiniband_fabric_does_without_its_subnet_manager():
     more = "  e: { like: f, technology: rocev2, switch: sn5400 }\nworkloads:"
     study = spec.loads(text.replace("workloads:", more))
     assert study.fabrics["e"].subnet is None
+
+
+def test_ports_with_several_addresses_are_routed_by_an_engine_that_knows_them():
+    (subnet,) = subnets(_built("shape: leaf-spine\nswitch: qm9700\nservers_per_unit: 2").plan)
+    assert routing(subnet, lmc=2).engines == ("updn",)
+    with pytest.raises(InputError, match="ftree gives each port one address: leave lmc out"):
+        _study("shape: leaf-spine\nswitch: qm9700\nsubnet: { routing: ftree, lmc: 1 }")
+
+
+PARTITIONS = "shape: leaf-spine\nswitch: qm9700\nservers_per_unit: 2\nsubnet: {{ partitions: {{ {} }} }}"
+
+
+def test_tenants_are_full_members_of_their_partition_and_limited_ones_of_the_default():
+    asked = PARTITIONS.format('blue: { servers: "0-1, 5" }, green: { servers: 2, key: 0x20 }')
+    text = _files(asked)["infiniband/partitions.conf"]
+    assert "Default=0x7fff, ipoib, mtu=5 : ALL_CAS=limited, ALL_SWITCHES=full, SELF=full ;" in text
+    plan = _built(asked).plan
+    for name, key, servers in (("blue", "0x0001", (0, 1, 5)), ("green", "0x0020", (2,))):
+        rules = [line for line in text.splitlines() if line.startswith(f"{name}={key},")]
+        assert all("indx0" in rule and "defmember=full" in rule for rule in rules)
+        found = {int(word.strip(" ;"), 16) for rule in rules for word in rule.split(" : ")[1].split(",")}
+        assert found == {port.guid for host in plan.hosts if host.number in servers for port in host.ports}
+
+
+@pytest.mark.parametrize(
+    ("partitions", "told"),
+    [
+        ("blue: { servers: 0-8 }", "there is no server 8: they count from 0 to 7"),
+        ("blue: { servers: 3-1 }", "a span goes up: 3-1 ends below its start"),
+        ("blue: { servers: all }", "servers are numbers from 0 and spans of them, as in 0-63, 70; not 'all'"),
+        ("blue: { servers: 0, key: 2 }, green: { servers: 1 }", "partitions blue and green have one key, 2"),
+    ],
+)
+def test_partitions_that_cannot_be_are_refused(partitions, told):
+    with pytest.raises(InputError, match=told):
+        _files(PARTITIONS.format(partitions))
+
+
+def test_torus_2qos_is_given_the_torus_and_two_places_to_find_it_from():
+    """3 x 4 switches: of the dimension of 4 both directions are told, and the dateline stays where it is."""
+    asked = "shape: torus\nswitch: qm9700\ndims: [3, 4]\nsubnet: { routing: torus-2QoS }"
+    files = _files(asked, servers=12)
+    guid = {switch.name: f"0x{switch.guid:016x}" for switch in _built(asked, 12).plan.switches}
+    lines = files["infiniband/torus-2QoS.conf"].splitlines()
+    assert lines[:4] == [
+        "torus 3 4 1",
+        f"xp_link {guid['leaf-0-0']} {guid['leaf-1-0']}",
+        f"yp_link {guid['leaf-0-0']} {guid['leaf-0-1']}",
+        f"ym_link {guid['leaf-0-0']} {guid['leaf-0-3']}",
+    ]
+    assert lines[lines.index("next_seed") + 1 :][:5] == [
+        f"xp_link {guid['leaf-1-2']} {guid['leaf-2-2']}",
+        f"yp_link {guid['leaf-1-2']} {guid['leaf-1-3']}",
+        f"ym_link {guid['leaf-1-2']} {guid['leaf-1-1']}",
+        "x_dateline -1",
+        "y_dateline -2",
+    ]
+    assert "torus_config /etc/opensm/torus-2QoS.conf" in files["infiniband/opensm.conf"]
+
+
+def test_torus_2qos_is_for_a_torus():
+    with pytest.raises(InputError, match="torus-2QoS routes a torus, and the shape is leaf-spine"):
+        _files("shape: leaf-spine\nswitch: qm9700\nsubnet: { routing: torus-2QoS }")
+
+
+def test_a_dragonfly_of_trees_is_routed_up_and_down():
+    """Dragonfly+: spines of different groups are joined, so that ftree finds no tree."""
+    (routed,) = _routed("shape: dragonfly-plus\nswitch: qm9700\ngroups: 3", servers=30)
+    assert routed.engines[0] == "updn"

@@ -26,7 +26,7 @@ def test_a_cable_that_is_down_is_missing() -> None:
 
 def test_a_server_that_is_off_is_told_of_once() -> None:
     (fault,) = compare(PLAN, PLAN[1:])
-    assert (fault.kind, fault.what) == ("absent-node", "a was not seen")
+    assert (fault.kind, fault.what) == ("absent", "a was not seen")
 
 
 def test_two_exchanged_plugs_are_one_fault_with_both_ends_to_mend() -> None:

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from eastwest.lab.driver import Driver
 from eastwest.lab.ethernet import ETHERNET
 from eastwest.lab.failure import LabError
+from eastwest.lab.infiniband import INFINIBAND
 from eastwest.lab.mrc import MRC
 
 DRIVERS: Mapping[str, Driver] = {
     "rocev2": ETHERNET,
     "ultra-ethernet": ETHERNET,
     "mrc": MRC,
+    "infiniband": INFINIBAND,
 }
 """Drivers by the technology of the GPUs' network."""
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["absent", "missing", "misplaced", "swapped", "unplanned", "rate"]
 
 
 @dataclass(frozen=True, order=True)
@@ -34,16 +37,21 @@ class Wire:
 
 
 @dataclass(frozen=True)
-class Fault:
-    """A difference: `kind` is "absent-node", "missing", "misplaced", "swapped", "unplanned" or "rate"."""
+class Difference:
+    """What is not as planned, and where: at the ends of the cables concerned, or all ends at a node that is absent."""
 
-    kind: str
+    kind: Kind
     where: tuple[Plug, ...]
     what: str
     fix: str
 
+    @property
+    def nodes(self) -> frozenset[str]:
+        """The nodes concerned."""
+        return frozenset(plug.node for plug in self.where)
 
-def compare(planned: Iterable[Wire], seen: Iterable[Wire]) -> tuple[Fault, ...]:
+
+def compare(planned: Iterable[Wire], seen: Iterable[Wire]) -> tuple[Difference, ...]:
     """What differs, most telling first and each cable told of once; nothing where all is plugged as planned.
 
     A cable of a node of which nothing was seen is not told of by itself. Two cables whose ends at one side are
@@ -52,7 +60,9 @@ def compare(planned: Iterable[Wire], seen: Iterable[Wire]) -> tuple[Fault, ...]:
     planned, seen = list(planned), list(seen)
     facing = _facing(seen)
     here = {plug.node for plug in facing}
-    absent = sorted({plug.node for wire in planned for plug in (wire.a, wire.b)} - here)
+    absent: dict[str, list[Plug]] = {}
+    for plug in sorted(plug for wire in planned for plug in (wire.a, wire.b) if plug.node not in here):
+        absent.setdefault(plug.node, []).append(plug)
     wrong = [
         wire
         for wire in planned
@@ -61,9 +71,15 @@ def compare(planned: Iterable[Wire], seen: Iterable[Wire]) -> tuple[Fault, ...]:
     known = _facing(planned)
     strange = [wire for wire in seen if wire.a not in known and wire.b not in known]
     return (
-        *(Fault("absent-node", (), f"{node} was not seen", f"is {node} on, and plugged in?") for node in absent),
+        *(
+            Difference("absent", tuple(plugs), f"{node} was not seen", f"is {node} on, and plugged in?")
+            for node, plugs in absent.items()
+        ),
         *_wrong(wrong, facing),
-        *(Fault("unplanned", (wire.a, wire.b), f"{wire} is in no plan", "unplug it, or plan it") for wire in strange),
+        *(
+            Difference("unplanned", (wire.a, wire.b), f"{wire} is in no plan", "unplug it, or plan it")
+            for wire in strange
+        ),
         *_slow(planned, seen),
     )
 
@@ -74,7 +90,7 @@ def _facing(wires: Iterable[Wire]) -> dict[Plug, Plug]:
     return dict(ends) | {b: a for a, b in ends}
 
 
-def _wrong(wires: Sequence[Wire], facing: Mapping[Plug, Plug]) -> Iterator[Fault]:
+def _wrong(wires: Sequence[Wire], facing: Mapping[Plug, Plug]) -> Iterator[Difference]:
     """What befell planned cables that were not seen as such."""
     meant = _facing(wires)
     told: set[Plug] = set()
@@ -87,18 +103,18 @@ def _wrong(wires: Sequence[Wire], facing: Mapping[Plug, Plug]) -> Iterator[Fault
         if found and faced and meant.get(found) == faced:
             told.update((found, faced))
             what = f"{a} leads to {found} and {faced} to {b}: the two are swapped"
-            yield Fault("swapped", (a, b, faced, found), what, f"exchange the plugs at {b} and {found}")
+            yield Difference("swapped", (a, b, faced, found), what, f"exchange the plugs at {b} and {found}")
         elif found or faced:
             end, to, other = (a, b, found) if found else (b, a, faced)
-            yield Fault("misplaced", (a, b), f"{end} leads to {other}, not to {to}", f"move it to {to}")
+            yield Difference("misplaced", (a, b), f"{end} leads to {other}, not to {to}", f"move it to {to}")
         else:
-            yield Fault("missing", (a, b), f"{wire} is down or not plugged", "check the cable and its optics")
+            yield Difference("missing", (a, b), f"{wire} is down or not plugged", "check the cable and its optics")
 
 
-def _slow(planned: Iterable[Wire], seen: Iterable[Wire]) -> Iterator[Fault]:
+def _slow(planned: Iterable[Wire], seen: Iterable[Wire]) -> Iterator[Difference]:
     rates = {end: wire.rate_bps for wire in seen for end in ((wire.a, wire.b), (wire.b, wire.a))}
     for wire in planned:
         rate_bps = rates.get((wire.a, wire.b))
         if wire.rate_bps and rate_bps and rate_bps != wire.rate_bps:
             what = f"{wire} runs at {rate_bps / 1e9:g} Gb/s, not {wire.rate_bps / 1e9:g} Gb/s"
-            yield Fault("rate", (wire.a, wire.b), what, "reseat or replace the cable; compare the ports' settings")
+            yield Difference("rate", (wire.a, wire.b), what, "reseat or replace the cable; compare the ports' settings")

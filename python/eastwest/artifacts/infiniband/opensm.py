@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import jinja2
-
 from eastwest.artifacts.infiniband.routing import Routing
 from eastwest.artifacts.infiniband.subnets import Subnet
+from eastwest.artifacts.texts import text
 from eastwest.spec.subnet import Engine
 
 FOLDER = "/etc/opensm"
@@ -28,7 +27,7 @@ class Partition:
 
     name: str
     key: int
-    servers: tuple[str, ...]
+    servers: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -42,22 +41,14 @@ class Settings:
 
 def options(subnet: Subnet, routing: Routing, settings: Settings, fabric: str, is_adaptive: bool) -> str:
     """The text of opensm.conf."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("eastwest.artifacts"),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    template = environment.get_template("infiniband/opensm.conf.j2")
-    return template.render(
+    return text(
+        "infiniband/opensm.conf.j2",
         what=f"{fabric}, subnet {subnet.name}" if subnet.name else fabric,
         folder=FOLDER,
         switches=len(subnet.switches),
         adapters=len(subnet.adapters),
         routing=routing,
         roots=_listed([switch.name for switch in routing.roots]),
-        torus="torus-2QoS" in routing.engines,
         addresses=_addresses(settings.lmc),
         lmc=settings.lmc,
         is_adaptive=is_adaptive,
@@ -101,7 +92,7 @@ def partitions(subnet: Subnet, settings: Settings) -> str:
     ]
     for each in settings.partitions:
         guids = _members(subnet, each)
-        head = f"{each.name}=0x{each.key:04x}, ipoib, mtu={MTU_4096}, defmember=full"
+        head = f"{each.name}=0x{each.key:04x}, indx0, ipoib, mtu={MTU_4096}, defmember=full"
         lines += [f"# {each.name}: {len(each.servers)} servers, {len(guids)} ports", *_rules(head, guids)]
     return "\n".join(lines) + "\n"
 

@@ -26,13 +26,18 @@ class Routing:
     why: str
 
     @property
+    def is_torus(self) -> bool:
+        """Whether torus-2QoS is asked for, which wants a file of its own."""
+        return self.engines[0] == "torus-2QoS"
+
+    @property
     def is_by_levels(self) -> bool:
         """Whether paths' service levels keep it free of deadlock."""
         return self.engines[0] in BY_LEVELS
 
 
-def routing(subnet: Subnet, asked: Engine | None = None) -> Routing:
-    """How a subnet is to be routed: as asked, or as suits it."""
+def routing(subnet: Subnet, asked: Engine | None = None, lmc: int = 0) -> Routing:
+    """How a subnet is to be routed: as asked, or as suits it and 2^lmc addresses a port, of which ftree knows one."""
     roots = subnet.tops
     if asked in ("ftree", "updn", "dnup"):
         after = ("updn",) if asked == "ftree" and roots else ()
@@ -45,6 +50,8 @@ def routing(subnet: Subnet, asked: Engine | None = None) -> Routing:
         return Routing((asked,), (), "as the study asks")
     if subnet.is_flat:
         return Routing(("minhop",), (), "every path crosses one cable between switches at most: nothing can deadlock")
+    if subnet.is_tree and lmc:
+        return Routing(("updn",), roots, "a tree, and ports with several addresses, which ftree does not do")
     if subnet.is_tree:
         return Routing(
             ("ftree", "updn"), roots, "a tree: ftree balances shifts; updn takes over where parts are missing"
