@@ -1,8 +1,8 @@
 """Datagrams of a lab's servers, each sent by a mark that picks its path. Run as a file, by itself, inside a server.
 
-It takes one job as a line of JSON on standard input and writes one JSON value. It imports nothing but the standard
-library. `send` sends so many datagrams by each of its marks (SO_MARK), as an MRC NIC gives each packet an entropy
-value; `collect` counts by mark what arrives, until standard input ends.
+It takes jobs as lines of JSON on standard input and writes a line of JSON for each. It imports nothing but the standard
+library. `send` sends so many datagrams by a mark (SO_MARK), as an MRC NIC gives each packet an entropy value; `collect`
+counts by mark what arrives, until standard input ends.
 
 Not here: which path a mark is (`source_routes`).
 """
@@ -16,6 +16,7 @@ import socket
 import struct
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 PORT = 4793
@@ -31,19 +32,17 @@ LAST_CALL_S = 0.3
 """What is still on its way arrives within this."""
 
 
-def send(job: dict[str, Any]) -> dict[str, int]:
-    """Sends `count` datagrams by each of `marks` from `source` to `destination`; gives how many were let go by mark."""
-    gone = {}
-    for mark in job["marks"]:
-        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as one:
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, mark)
-            one.bind((job["source"], 0))
-            gone[str(mark)] = 0
-            for number in range(job["count"]):
-                with contextlib.suppress(OSError):  # no route: what is not sent does not count
-                    one.sendto(MARKED.pack(mark, number), (job["destination"], PORT))
-                    gone[str(mark)] += 1
-                time.sleep(PACE_S)
+def send(job: dict[str, Any]) -> int:
+    """Sends `count` datagrams by `mark` from `source` to `destination`; gives how many were let go."""
+    gone = 0
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, job["mark"])
+        one.bind((job["source"], 0))
+        for number in range(job["count"]):
+            with contextlib.suppress(OSError):  # no route: what is not sent does not count
+                one.sendto(MARKED.pack(job["mark"], number), (job["destination"], PORT))
+                gone += 1
+            time.sleep(PACE_S)
     return gone
 
 
@@ -75,18 +74,20 @@ def collect(job: dict[str, Any]) -> dict[str, int]:
     return counts
 
 
+def lines() -> Iterator[bytes]:
+    """Lines of standard input as they come, read byte by byte: what is left of it is its end."""
+    with open(0, "rb", buffering=0, closefd=False) as given:
+        while line := given.readline():
+            yield line
+
+
 def main() -> None:
-    """Does the job that standard input says."""
-    line = bytearray()
-    with open(0, "rb", buffering=0, closefd=False) as given:  # unbuffered: what is left of it is its end
-        while not line.endswith(b"\n"):
-            part = given.read(1 << 16)
-            if not part:
-                return
-            line += part
-    job = json.loads(line)
-    json.dump({"send": send, "collect": collect}[job["do"]](job), sys.stdout)
-    sys.stdout.write("\n")
+    """Does the jobs that standard input says."""
+    for line in lines():
+        job = json.loads(line)
+        done: Any = send(job) if job["do"] == "send" else collect(job)
+        sys.stdout.write(json.dumps(done) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from eastwest.artifacts.mrc.files import LOOPBACK
@@ -19,7 +21,7 @@ from eastwest.lab.machine import TBF, VETH, Feature, Tool
 from eastwest.lab.nodes import Node, Nodes
 from eastwest.lab.registry import Lab
 from eastwest.lab.source_routes import Lists, read_lists
-from eastwest.lab.wiring import MTU, Place, lay, run, side_by_side
+from eastwest.lab.wiring import MTU, PATIENCE_S, Place, lay, run, side_by_side
 
 SRV6 = Feature(
     "SRv6 micro-segments (seg6local End with flavors next-csid)",
@@ -33,6 +35,8 @@ SYSCTLS = {
     "net.ipv6.conf.all.seg6_enabled": 1,
     "net.ipv6.conf.default.seg6_enabled": 1,
 }
+TRIES, PAUSE_S = 50, 0.05
+"""How often, and after what pause, routes are tried again that the kernel had no memory for just then."""
 
 
 class Mrc:
@@ -81,10 +85,11 @@ class Mrc:
 
 def _load(lab: Lab, node: Node, lists: Lists, *, is_new: bool) -> None:
     if node.is_switch:
-        _batch(lab, node, str(_table(lab, node)))
+        _batch(lab, node, _table(lab, node).read_text(encoding="utf-8").splitlines())
         return
-    lines = [*source_routes.rules(lists, node.name)] if is_new else []
-    _batch(lab, node, "-", "\n".join((*lines, *source_routes.tables(lists, node.name))))
+    if is_new:
+        _batch(lab, node, list(source_routes.rules(lists, node.name)))
+    _batch(lab, node, list(source_routes.tables(lists, node.name)))
 
 
 def _state(lab: Lab, node: Node, lists: Lists) -> NodeState:
@@ -137,8 +142,28 @@ def _table(lab: Lab, node: Node) -> Path:
     return path
 
 
-def _batch(lab: Lab, node: Node, path: str, lines: str = "") -> None:
-    run(lab.inside(["ip", "-n", node.name, "-6", "-batch", path]), lines)
+def _batch(lab: Lab, node: Node, lines: Sequence[str]) -> None:
+    """Has `ip -6 -batch` do all lines, some of them later where the kernel has no memory for them at once.
+
+    Routes that encapsulate keep something for each CPU, which the kernel cannot wait for while it adds them; it makes
+    room for more of it meanwhile.
+
+    Raises:
+        LabError: the kernel refuses one.
+    """
+    command = lab.inside(["ip", "-n", node.name, "-6", "-force", "-batch", "-"])
+    for _ in range(TRIES):
+        done = subprocess.run(
+            command, input="\n".join(lines), capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        )
+        failed = [int(number) for number in re.findall(r"^Command failed -:(\d+)", done.stderr, re.MULTILINE)]
+        if done.returncode == 0 and not failed:
+            return
+        if not failed or done.stderr.count("Cannot allocate memory") < len(failed):
+            break
+        lines = [lines[number - 1] for number in failed]
+        time.sleep(PAUSE_S)
+    raise LabError(f"ip -n {node.name} -6 -batch failed: {done.stderr.strip()[-2000:]}")
 
 
 def _links(lab: Lab, node: Node, flag: str) -> Mapping[str, bool]:

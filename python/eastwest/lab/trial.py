@@ -6,12 +6,12 @@ it passed, by which cable, and nothing else. What sends and counts arrivals is `
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from eastwest.artifacts.mrc.numbering import prefix
 from eastwest.lab.failure import LabError
 from eastwest.lab.registry import Lab
 from eastwest.lab.source_routes import Choice, Lists
-from eastwest.lab.wiring import PATIENCE_S, run, side_by_side
+from eastwest.lab.wiring import run
 
 MARKED = Path(__file__).with_name("marked.py")
 LOST_AFTER_S = 0.5
@@ -82,77 +82,91 @@ def try_paths(
         raise LabError(f"no path leads from {sender} to {receiver}: they are on networks that nothing joins")
     here, there = lists.senders[sender], lists.senders[receiver]
     job = {"do": "send", "source": str(here.address), "destination": str(there.address), "count": count}
-    before = counters(lab, switches)
     sent: list[int] = []
     counted: list[Counters] = []
-    with _collecting(lab, there.host, str(there.address)) as arrived:
+    before = counters(lab, switches)
+    with _Marked(lab, there.host) as collecting, _Marked(lab, here.host) as sending:
+        collecting.tell({"do": "collect", "address": str(there.address)})
+        collecting.answer()  # it listens
         for choice, way in ways:
-            said = json.loads(run(_marked(lab, here.host), json.dumps(job | {"marks": [choice.mark]}) + "\n"))
-            sent.append(said[str(choice.mark)])
-            after = _settled(lab, switches, before, way, sent[-1])
+            sending.tell(job | {"mark": choice.mark})
+            sent.append(int(sending.answer()))
+            _await(lab, before, way, sent[-1])
+            after = counters(lab, switches)
             counted.append({sid: now - before.get(sid, 0) for sid, now in after.items() if now != before.get(sid, 0)})
             before = after
+        collecting.end()
+        arrived = {int(mark): number for mark, number in json.loads(collecting.answer()).items()}
     return [
-        Tried(choice, way, gone, arrived.get(str(choice.mark), 0), sids)
+        Tried(choice, way, gone, arrived.get(choice.mark, 0), sids)
         for (choice, way), gone, sids in zip(ways, sent, counted, strict=True)
     ]
 
 
-def _settled(lab: Lab, switches: Sequence[str], before: Counters, way: Way, sent: int) -> dict[tuple[str, str], int]:
-    """The counters once the last switch of a path has counted all that was sent, or what is lost must be lost."""
-    last = (way.switches[-1], prefix(way.plane, way.usids[-2]))
-    deadline = time.monotonic() + LOST_AFTER_S
-    while True:
-        is_over = time.monotonic() > deadline
-        after = counters(lab, switches)
-        if is_over or after.get(last, 0) - before.get(last, 0) >= sent:
-            return after
-
-
 def counters(lab: Lab, switches: Sequence[str]) -> dict[tuple[str, str], int]:
     """What every SID of some switches has counted."""
-
-    def one(switch: str) -> dict[tuple[str, str], int]:
-        found = json.loads(run(lab.inside(["ip", "-n", switch, "-6", "-s", "-j", "route"])))
-        return {
-            (switch, each["dst"]): int(each["stats64"]["packets"]) for each in found if each.get("encap") == "seg6local"
-        }
-
-    counted: dict[tuple[str, str], int] = {}
-    for of in side_by_side(one, switches):
-        counted.update(of)
-    return counted
+    script = "\n".join(f"ip -n {name} -6 -s -j route" for name in switches)
+    found = run(lab.inside(["sh", "-e"]), script).splitlines()
+    return {
+        (switch, each["dst"]): int(each["stats64"]["packets"])
+        for switch, line in zip(switches, found, strict=True)
+        for each in json.loads(line)
+        if each.get("encap") == "seg6local"
+    }
 
 
-def _marked(lab: Lab, server: str) -> list[str]:
-    return lab.on(server, [sys.executable, "-I", "-S", str(MARKED)])
+def _await(lab: Lab, before: Counters, way: Way, sent: int) -> None:
+    """Waits until the last switch of a path has counted all that was sent, or what it has not must be lost."""
+    last = (way.switches[-1], prefix(way.plane, way.usids[-2]))
+    deadline = time.monotonic() + LOST_AFTER_S
+    while time.monotonic() < deadline:
+        if counters(lab, last[:1])[last] - before[last] >= sent:
+            return
 
 
-@contextmanager
-def _collecting(lab: Lab, server: str, address: str) -> Iterator[dict[str, int]]:
-    """Counts arrivals by mark while a block runs; they are there once it has ended."""
-    arrived: dict[str, int] = {}
-    process = subprocess.Popen(
-        _marked(lab, server),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        process.stdin.write(json.dumps({"do": "collect", "address": address}) + "\n")
-        process.stdin.flush()
-        if process.stdout.readline() != "ready\n":
-            _, said = process.communicate(timeout=PATIENCE_S)
-            raise LabError(f"on {server}: nothing listens: {said.strip()[-500:]}")
-        yield arrived
-        said, _ = process.communicate(timeout=PATIENCE_S)
-        arrived.update(json.loads(said))
-    finally:
-        process.kill()
-        process.wait()
+class _Marked:
+    """A running `marked.py` in a server, which ends with its block."""
+
+    def __init__(self, lab: Lab, server: str) -> None:
+        self._server = server
+        self._process = subprocess.Popen(
+            lab.on(server, [sys.executable, "-I", "-S", str(MARKED)]),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> _Marked:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.__exit__(None, None, None)  # closes what is open and waits
+
+    def tell(self, job: Mapping[str, object]) -> None:
+        """Gives it a job."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # it has failed; `answer` says why
+            self._process.stdin.write(json.dumps(job) + "\n")
+            self._process.stdin.flush()
+
+    def end(self) -> None:
+        """Ends its standard input."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
+    def answer(self) -> str:
+        """The next line that it writes.
+
+        Raises:
+            LabError: it has failed.
+        """
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        if line := self._process.stdout.readline():
+            return line
+        raise LabError(f"on {self._server}: nothing is sent or counted: {self._process.stderr.read().strip()[-500:]}")
 
 
 def table(sender: str, receiver: str, tried: Sequence[Tried]) -> Table:
