@@ -48,45 +48,45 @@ def sessions(devices: list[Device], links: list[Link]) -> Iterator[Session]:
             end: End | None = across.get((device.name, neighbour.name))
             far = end.device if end else owners.get(neighbour.name)
             if frr and far and far is not device and far.switch.frr:
-                yield Session(device, frr, neighbour, far, _answer(device, neighbour, far, end, across))
+                yield Session(device, frr, neighbour, far, _answer(device, neighbour, far, across))
 
 
-def _answer(
-    device: Device, neighbour: Neighbour, far: Device, end: End | None, across: dict[tuple[str, str], End]
-) -> Neighbour | None:
-    """The neighbour at the other side that a session meets."""
+def _answer(device: Device, neighbour: Neighbour, far: Device, across: dict[tuple[str, str], End]) -> Neighbour | None:
+    """The neighbour at the other side that a session meets: on the same link, or where none leads there by address."""
     theirs = far.switch.frr.neighbours if far.switch.frr else {}
-    if end is not None and end.port in theirs:
+    port, own = _local(device, neighbour)
+    end = across.get((device.name, port))
+    if end is not None and end.device is far and end.port in theirs:
         return theirs[end.port]
-    mine = set(_plain_addresses(device))
-    for name, back in theirs.items():
-        if name in mine and not (neighbour.unnumbered and end and not _on_link(name, device, neighbour.name)):
-            return back
-        if not neighbour.unnumbered and back.unnumbered:
-            there = across.get((far.name, name))
-            if there and there.device is device:
-                return back
-    return None
+    return next((back for name, back in theirs.items() if name in own), None)
 
 
-def _on_link(address: str, device: Device, port: str) -> bool:
-    """Whether an address of a device is one of a port's."""
-    return any(
-        interface == port and written.split("/")[0] == address for _, interface, written in device.switch.addresses()
-    ) or any(name == port and written.split("/")[0] == address for name, written, _ in _frr_addresses(device))
+def _local(device: Device, neighbour: Neighbour) -> tuple[str, set[str]]:
+    """The port by which a session leaves, and the addresses that the other side can know it by.
+
+    A neighbour's address that is in the subnet of no port is reached over others: then by any address of the device.
+    """
+    held = list(_addresses(device))
+    if neighbour.unnumbered:
+        return neighbour.name, {str(each.ip) for port, each in held if port == neighbour.name}
+    try:
+        asked = ipaddress.ip_address(neighbour.name)
+    except ValueError:
+        return "", set()
+    for port, each in held:
+        if asked in each.network:
+            return port, {str(each.ip)}
+    return "", {str(each.ip) for _, each in held}
 
 
-def _frr_addresses(device: Device) -> list[tuple[str, str, int]]:
-    return device.switch.frr.addresses if device.switch.frr else []
-
-
-def _plain_addresses(device: Device) -> Iterator[str]:
-    """All addresses of a device, without prefix length and in one spelling."""
-    written = [address for _, _, address in device.switch.addresses()]
-    written += [address for _, address, _ in _frr_addresses(device)]
-    for each in written:
+def _addresses(device: Device) -> Iterator[tuple[str, ipaddress.IPv4Interface | ipaddress.IPv6Interface]]:
+    """All addresses of a device with the ports that they are on; what is none is left out."""
+    written = [(port, address) for _, port, address in device.switch.addresses()]
+    if device.switch.frr:
+        written += [(port, address) for port, address, _ in device.switch.frr.addresses]
+    for port, address in written:
         try:
-            yield str(ipaddress.ip_interface(each).ip)
+            yield port, ipaddress.ip_interface(address)
         except ValueError:
             continue
 
@@ -95,6 +95,6 @@ def address_owners(devices: list[Device]) -> dict[str, Device]:
     """Whose each address is, where it is one device's alone."""
     found: dict[str, Device | None] = {}
     for device in devices:
-        for address in _plain_addresses(device):
+        for address in {str(each.ip) for _, each in _addresses(device)}:
             found[address] = device if found.get(address, device) is device else None
     return {address: device for address, device in found.items() if device is not None}
