@@ -1,4 +1,4 @@
-"""BGP sessions by address: each is held against the one that answers it, not against its neighbour on a parallel link."""
+"""BGP sessions by address: each is held against the one that answers it, not against one on a parallel link."""
 
 from __future__ import annotations
 
