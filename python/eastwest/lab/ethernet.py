@@ -8,6 +8,7 @@ and ECN of a switch chip, which no kernel has.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from eastwest.lab import capture, faults, routing, tables
@@ -53,8 +54,8 @@ class Ethernet:
         side_by_side(lambda node: run(lab.on(node.name, ["sh", "-e"]), LLDP), nodes.all)
 
     def state(self, lab: Lab, nodes: Nodes) -> list[NodeState]:
-        """Sessions up and routes of each switch; what is wrong where some lack."""
-        wanted = tables.subnets(nodes)
+        """Sessions up and routes of each switch; what is wrong where some lack, or equal paths are not all used."""
+        wanted = tables.planned(nodes)
         return side_by_side(lambda switch: _state(lab, switch, wanted[switch.name]), nodes.switches)
 
     def fail(self, lab: Lab, nodes: Nodes, fault: Fault) -> None:
@@ -96,7 +97,7 @@ def switch_place(switch: Node) -> Place:
     )
 
 
-def _state(lab: Lab, switch: Node, wanted: frozenset[str]) -> NodeState:
+def _state(lab: Lab, switch: Node, wanted: Mapping[str, frozenset[str]]) -> NodeState:
     links = {port.name: port.peer for port in switch.ports if not port.is_to_host}
     lacking = set(routing.DAEMONS) - processes(lab, switch.name)
     if lacking:
@@ -109,9 +110,8 @@ def _state(lab: Lab, switch: Node, wanted: frozenset[str]) -> NodeState:
         for each in found
         if each not in up
     ]
-    routes = set(tables.forwarding(lab, switch.name))
-    if missing := sorted(wanted - routes):
-        wrong.append(f"no route to {len(missing)} of {len(wanted)} host subnets, the first {missing[0]}")
+    routes = tables.forwarding(lab, switch.name)
+    wrong += tables.complaints(wanted, routes)
     return NodeState(switch.name, {"sessions": len(up), "of": len(links), "routes": len(routes)}, tuple(wrong))
 
 

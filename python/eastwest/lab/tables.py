@@ -7,7 +7,6 @@ to it.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from ipaddress import IPv4Interface
 from pathlib import Path
@@ -38,13 +37,41 @@ def forwarding(lab: Lab, node: str) -> dict[str, tuple[Hop, ...]]:
     return table
 
 
-def subnets(nodes: Nodes) -> dict[str, frozenset[str]]:
-    """For each switch the host subnets that it should know: those of all switches that it is joined to."""
-    found = {}
-    for group in _joined(nodes):
-        known = frozenset(_subnet(port) for name in group for port in nodes.by_name[name].ports if port.is_to_host)
-        found.update(dict.fromkeys(group, known))
+def planned(nodes: Nodes) -> dict[str, dict[str, frozenset[str]]]:
+    """For each switch and each subnet of hosts that it is joined to: all interfaces on shortest paths there.
+
+    Those of a switch's own hosts are left out.
+    """
+    found: dict[str, dict[str, frozenset[str]]] = {switch.name: {} for switch in nodes.switches}
+    for leaf in nodes.switches:
+        there = [_subnet(port) for port in leaf.ports if port.is_to_host]
+        if not there:
+            continue
+        distance = _distances(nodes, leaf)
+        for switch in nodes.switches:
+            if switch is not leaf and switch.name in distance:
+                nearer = distance[switch.name] - 1
+                hops = frozenset(
+                    port.name for port in switch.ports if not port.is_to_host and distance[port.peer.node] == nearer
+                )
+                found[switch.name].update(dict.fromkeys(there, hops))
     return found
+
+
+def complaints(planned: Mapping[str, frozenset[str]], chosen: Mapping[str, tuple[Hop, ...]]) -> list[str]:
+    """What a switch's routes lack of those that are planned."""
+    missing = sorted(set(planned) - set(chosen))
+    other = [each for each in planned if each in chosen and {hop for hop, _ in chosen[each]} != planned[each]]
+    told = []
+    if missing:
+        told.append(f"no route to {len(missing)} of {len(planned)} host subnets, the first {missing[0]}")
+    if other:
+        first = min(other)
+        told.append(
+            f"{len(other)} of {len(planned)} host subnets over other paths than all the shortest, as {first} over "
+            f"{len(chosen[first])} of {len(planned[first])}"
+        )
+    return told
 
 
 def rows(nodes: Nodes, tables: Mapping[str, Mapping[str, tuple[Hop, ...]]]) -> list[RouteRow]:
@@ -107,18 +134,15 @@ def _subnet(port: Port) -> str:
     return str(IPv4Interface(f"{port.address}/31").network)
 
 
-def _joined(nodes: Nodes) -> list[set[str]]:
-    """Switches in groups that cables between switches join."""
-    beside: defaultdict[str, set[str]] = defaultdict(set)
-    for switch in nodes.switches:
-        beside[switch.name] |= {port.peer.node for port in switch.ports if not port.is_to_host}
-    left, groups = {switch.name for switch in nodes.switches}, []
-    while left:
-        group, edge = set(), {left.pop()}
-        while edge:
-            name = edge.pop()
-            group.add(name)
-            edge |= beside[name] - group
-        left -= group
-        groups.append(group)
-    return groups
+def _distances(nodes: Nodes, leaf: Node) -> dict[str, int]:
+    """Hops between switches from each that is joined to one."""
+    distance, edge = {leaf.name: 0}, [leaf]
+    while edge:
+        further = []
+        for switch in edge:
+            for port in switch.ports:
+                if not port.is_to_host and port.peer.node not in distance:
+                    distance[port.peer.node] = distance[switch.name] + 1
+                    further.append(nodes.by_name[port.peer.node])
+        edge = further
+    return distance
