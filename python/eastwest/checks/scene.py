@@ -33,6 +33,14 @@ class Scene:
     def __post_init__(self) -> None:
         self.devices = [Device(switch) for switch in self.evidence.switches]
 
+    def is_unpaused(self, owner: str, port: str) -> bool:
+        """Whether a plan says that RoCE may be lost at an interface ("*": at all of a host's): it needs no pause."""
+        plan = self.evidence.plan
+        if plan is None:
+            return False
+        ends = {end for cable in plan.cables for end in cable.ends if end[0] == owner and port in ("*", end[1])}
+        return bool(ends) and ends <= plan.unpaused
+
     @property
     def hosts(self) -> list[Host]:
         """The servers."""

@@ -33,6 +33,8 @@ class Plan:
         devices: model of the NIC at each interface of a server.
         models: model of each switch by name.
         mtu_bytes: RoCE's largest payload in the fabric.
+        unpaused: ends of cables on which RoCE may be lost, by the plan: no pause is missing there.
+        technology: what the GPUs' network speaks, e.g. `rocev2`; empty where the plan does not say.
     """
 
     file: str
@@ -41,6 +43,8 @@ class Plan:
     models: Mapping[str, str]
     devices: Mapping[End, str]
     mtu_bytes: int | None
+    unpaused: frozenset[End] = frozenset()
+    technology: str = ""
 
 
 def is_plan(parsed: Any) -> bool:
@@ -51,6 +55,7 @@ def is_plan(parsed: Any) -> bool:
 def read_plan(parsed: Mapping[str, Any], file: str) -> Plan:
     """Reads a plan."""
     mtu = parsed.get("mtu_bytes")
+    lossy = [each for each in parsed["cables"] if isinstance(each, Mapping) and each.get("pfc") is False]
     return Plan(
         file,
         tuple(cable for each in parsed["cables"] if isinstance(each, Mapping) and (cable := _cable(each))),
@@ -62,6 +67,8 @@ def read_plan(parsed: Mapping[str, Any], file: str) -> Plan:
             for port in _named(host.get("ports"))
         },
         mtu if isinstance(mtu, int) else None,
+        frozenset(end for each in lossy if (cable := _cable(each)) for end in cable.ends),
+        str(parsed.get("technology", "")),
     )
 
 

@@ -46,7 +46,8 @@ def nccl_traffic_class(scene: Scene) -> Iterator[Fault]:
 @rule("nccl-unmarked", Severity.ERROR)
 def nccl_unmarked(scene: Scene) -> Iterator[Fault]:
     """Nothing sets RoCE's traffic class, so it is marked DSCP 0, and switches keep only other DSCPs lossless."""
-    for host in scene.hosts:
+    is_infiniband = scene.evidence.plan is not None and scene.evidence.plan.technology == "infiniband"
+    for host in scene.hosts if not is_infiniband else ():
         aware = any(name.startswith("NCCL_IB_") for name in host.nccl)
         marked = "NCCL_IB_TC" in host.nccl or any(nic.traffic_class for nic in host.nics.values())
         if aware and not marked and scene.lossless_somewhere and 0 not in scene.lossless_somewhere:

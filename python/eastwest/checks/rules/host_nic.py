@@ -29,7 +29,7 @@ def nic_pfc_off(scene: Scene) -> Iterator[Fault]:
     for host, name, nic in _nics(scene):
         for dscp in _marked(scene, host):
             priority = nic.priority(dscp)
-            if nic.pfc is not None and priority not in nic.pfc[0]:
+            if nic.pfc is not None and priority not in nic.pfc[0] and not scene.is_unpaused(host.name, name):
                 on = ", ".join(map(str, sorted(nic.pfc[0]))) or "none"
                 yield Fault(
                     nic.pfc[1].file,

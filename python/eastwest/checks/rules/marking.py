@@ -57,7 +57,7 @@ def pfc_off(scene: Scene) -> Iterator[Fault]:
         for port in device.qos_ports:
             maps = device.maps[port]
             classified = "tc_to_pg_map" in maps.names or "tc_to_queue_map" in maps.names
-            if maps.pfc or not classified or not (on or scene.marks):
+            if maps.pfc or not classified or not (on or scene.marks) or scene.is_unpaused(device.name, port):
                 continue
             # ports to DPUs and to service networks have maps of their own, and no PFC on purpose
             alike = tuple(sorted(maps.names.items())) in served
