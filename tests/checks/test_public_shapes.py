@@ -234,3 +234,16 @@ def test_many_congested_groups_pause_below_the_marks(tmp_path: Path) -> None:
     assert "ecn-late-when-all-pause" in rules(alone, Severity.NOTE)
     with_hosts = report(tmp_path, azure(**tables), nccl__conf="NCCL_IB_TC=12\n")
     assert "ecn-late-when-all-pause" in rules(with_hosts, Severity.WARNING)
+
+
+def test_buffers_of_unused_ports_taken_back_are_no_fault(tmp_path: Path) -> None:
+    found = report(
+        tmp_path,
+        azure(
+            BUFFER_PROFILE={
+                "egress_lossy_zero_profile": {"pool": "egress_lossy_pool", "size": "0", "dynamic_th": "-8"}
+            },
+            BUFFER_QUEUE={f"{PORTS[0]}|0-7": {"profile": "egress_lossy_zero_profile"}},
+        ),
+    )
+    assert rules(found) == set()

@@ -430,6 +430,12 @@ def nccl_gid_of_roce_v1(at: Site) -> None:
     at.on_servers("nccl.conf", "NCCL_IB_GID_INDEX=3", "NCCL_IB_GID_INDEX=2")
 
 
+@seed("nccl-gid-index")
+def nccl_gid_that_is_not_there(at: Site) -> None:
+    # one IPv4 address and the link-local one, each as RoCE v1 and v2: GIDs 0 to 3
+    at.on_servers("nccl.conf", "NCCL_IB_GID_INDEX=3", "NCCL_IB_GID_INDEX=5")
+
+
 @seed("nccl-no-rdma")
 def nccl_without_rdma(at: Site) -> None:
     at.on_servers("nccl.conf", "NCCL_IB_HCA", "NCCL_IB_DISABLE=1\nNCCL_IB_HCA")
@@ -453,8 +459,8 @@ def bootstrap_over_the_rails(at: Site) -> None:
 
 
 @seed("hosts-differ")
-def one_server_with_another_gid(at: Site) -> None:
-    at.replace(f"hosts/{SERVER}/nccl.conf", "NCCL_IB_GID_INDEX=3", "NCCL_IB_GID_INDEX=5")
+def one_server_with_another_timeout(at: Site) -> None:
+    at.replace(f"hosts/{SERVER}/nccl.conf", "NCCL_IB_TIMEOUT=22", "NCCL_IB_TIMEOUT=14")
 
 
 @seed("nic-trusts-vlan")

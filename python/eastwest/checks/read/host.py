@@ -47,7 +47,7 @@ class NicQos:
 
 @dataclass(frozen=True)
 class HostPort:
-    """A network interface as netplan sets it."""
+    """A network interface as netplan sets it; `is_static` says that none of its addresses comes from elsewhere."""
 
     name: str
     file: str
@@ -56,6 +56,7 @@ class HostPort:
     mtu: int | None
     mac: str
     gateways: tuple[str, ...] = ()
+    is_static: bool = False
 
 
 @dataclass(eq=False)

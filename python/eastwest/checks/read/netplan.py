@@ -41,6 +41,7 @@ def read_netplan(parsed: document.Document, host: Host) -> None:
             mtu,
             str(mac or "").lower(),
             tuple(dict.fromkeys(str(each) for each in hops if each)),
+            fields.get("accept-ra") is False and not fields.get("dhcp4") and not fields.get("dhcp6"),
         )
 
 

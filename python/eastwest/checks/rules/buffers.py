@@ -8,17 +8,20 @@ from dataclasses import dataclass
 
 from eastwest.checks.chain import Device, Group, Path, need
 from eastwest.checks.finding import Fault, Severity
+from eastwest.checks.read import spelling
 from eastwest.checks.rules.rule import rule
 from eastwest.checks.scene import Scene
 
 _MADE = re.compile(r"pg_lossless_(\d+)_(\d+)m_")
+_UNUSED = "_zero_profile"
+"""End of the profiles by which SONiC takes the buffers of unused ports back (e.g. `egress_lossy_zero_profile`)."""
 
 
 @rule("group-buffer-lossy", Severity.ERROR)
 def group_buffer_lossy(scene: Scene) -> Iterator[Fault]:
     """A priority group that pauses has a buffer profile without headroom."""
     for device, path, group in _groups(scene):
-        if group.lossless is False:
+        if group.lossless is False and not group.profile.endswith(_UNUSED):
             yield Fault(
                 device.switch.file_of("BUFFER_PG"),
                 f"BUFFER_PG|{group.key}",
@@ -52,7 +55,7 @@ def profile_missing(scene: Scene) -> Iterator[Fault]:
         profiles = device.switch.table("BUFFER_PROFILE")
         for table in ("BUFFER_PG", "BUFFER_QUEUE"):
             for key, row in device.switch.table(table).items() if profiles else ():
-                name = row.get("profile", "").strip("[]").split("|")[-1]
+                name = spelling.reference(row.get("profile", ""))
                 if name and name not in profiles and name not in ("NULL", "0") and not _MADE.match(name):
                     yield Fault(
                         device.switch.file_of(table),
@@ -72,7 +75,9 @@ def queue_buffer_lossy(scene: Scene) -> Iterator[Fault]:
                 if not path.lossless or path.queue is None or (port, path.queue) not in device.queue_buffers:
                     continue
                 key, row = device.queue_buffers[port, path.queue]
-                name = row.get("profile", "").strip("[]").split("|")[-1]
+                name = spelling.reference(row.get("profile", ""))
+                if name.endswith(_UNUSED):
+                    continue
                 profile = device.switch.table("BUFFER_PROFILE").get(name, {})
                 if ("lossy" in name and "lossless" not in name) or "lossy" in profile.get("pool", ""):
                     yield Fault(

@@ -12,9 +12,11 @@ from eastwest.checks.scene import Scene
 
 _SAME_ON_ALL = (
     "NCCL_IB_TC", "NCCL_IB_SL", "NCCL_IB_GID_INDEX", "NCCL_IB_DISABLE", "NCCL_CROSS_NIC", "NCCL_IB_TIMEOUT",
-    "NCCL_IB_ADAPTIVE_ROUTING", "NCCL_IB_ROCE_VERSION_NUM", "NCCL_IB_PCI_RELAXED_ORDERING", "NCCL_ALGO", "NCCL_PROTO",
+    "NCCL_IB_ADAPTIVE_ROUTING", "NCCL_IB_ROCE_VERSION_NUM", "NCCL_ALGO", "NCCL_PROTO",
 )  # fmt: skip
 """Variables that must agree on both ends of a queue pair, or that make a job's ranks disagree."""
+_OF_EACH = {"NCCL_IB_GID_INDEX", "NCCL_IB_TIMEOUT", "NCCL_IB_ADAPTIVE_ROUTING"}
+"""Those of them that differ with reason where servers or NICs do."""
 
 
 @rule("nccl-traffic-class", Severity.ERROR)
@@ -62,7 +64,7 @@ def nccl_unmarked(scene: Scene) -> Iterator[Fault]:
 
 @rule("nccl-gid-index", Severity.ERROR)
 def nccl_gid_index(scene: Scene) -> Iterator[Fault]:
-    """NCCL_IB_GID_INDEX names a GID of RoCE v1, or of a link-local address, which no router forwards."""
+    """NCCL_IB_GID_INDEX names a GID of RoCE v1, of a link-local address, or one that the NIC does not have."""
     for host, at in _set(scene, "NCCL_IB_GID_INDEX"):
         value = spelling.number(at.value)
         if value is None or value == -1 or _is_clouds(scene, host):
@@ -80,6 +82,8 @@ def nccl_gid_index(scene: Scene) -> Iterator[Fault]:
             )
         elif value == 1:
             what = "GID 1 is RoCE v2 of the link-local address, which no router forwards"
+        elif (entries := _gids(host)) is not None and value >= entries:
+            what = f"a NIC with these addresses (netplan) has GIDs 0 to {entries - 1}, so there is no GID {value}"
         else:
             continue
         yield _fault(
@@ -120,7 +124,7 @@ def nccl_bootstrap_on_rails(scene: Scene) -> Iterator[Fault]:
 
 @rule("hosts-differ", Severity.ERROR)
 def hosts_differ(scene: Scene) -> Iterator[Fault]:
-    """A host sets a variable differently from most others, where all must agree."""
+    """A host sets a variable differently from most others, where all must agree (a warning where NICs may differ)."""
     for name in _SAME_ON_ALL:
         values = {host.name: host.nccl[name].value if name in host.nccl else None for host in scene.hosts if host.nccl}
         if len(values) < 2 or len(set(values.values())) < 2:
@@ -136,12 +140,21 @@ def hosts_differ(scene: Scene) -> Iterator[Fault]:
                 f"{at.where} {name}" if name in host.nccl else name,
                 f"{name} {found} on {host.name}, and {'not set' if usual is None else usual} on {count} other hosts",
                 f"the same on every host{'' if usual is None else f': {name}={usual}'}",
+                Severity.WARNING if name in _OF_EACH else None,
             )
 
 
 def _lacks_v1(scene: Scene, host: Host) -> bool:
     """Whether a host's NICs know no RoCE v1, so that each address has one GID: AMD's, by AMD's guide to Pollara."""
     return host.has_nicctl or any(model.startswith("pollara-") for model in _models(scene, host))
+
+
+def _gids(host: Host) -> int | None:
+    """Most GIDs of a NIC of a host: v1 and v2 of its link-local and each other address; None where more may come."""
+    ports = [port for port in host.ports.values() if port.addresses]
+    if not ports or not all(port.is_static for port in ports):
+        return None
+    return max(2 * (1 + len(port.addresses)) for port in ports)
 
 
 def _is_clouds(scene: Scene, host: Host) -> bool:

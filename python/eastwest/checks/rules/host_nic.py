@@ -113,8 +113,9 @@ def rp_filter_strict(scene: Scene) -> Iterator[Fault]:
     """Strict reverse-path filtering on a server with several rails drops what comes in by another rail."""
     for host in scene.hosts:
         rails = [port for port in host.ports.values() if port.addresses]
+        strict = {f"net.ipv4.conf.{name}.rp_filter" for name in ("all", "default", *(port.name for port in rails))}
         for key, at in host.sysctl.items():
-            if key.startswith("net.ipv4.conf.") and key.endswith(".rp_filter") and at.value == "1" and len(rails) > 1:
+            if key in strict and at.value == "1" and len(rails) > 1:
                 yield Fault(
                     at.file,
                     f"{at.where} {key}",
