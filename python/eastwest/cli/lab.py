@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+if TYPE_CHECKING:
+    from eastwest.lab.driver import NodeState
 
 from eastwest.cli.lab_paths import paths
 
 _NAMED = 10
-"""Of more pairs only so many are named."""
+"""Of more pairs, or of more that is wrong, only so many are named."""
 
 Name = Annotated[str | None, typer.Option("--lab", metavar="NAME", help="Which lab, where there are several.")]
 
@@ -27,6 +30,14 @@ def add(app: typer.Typer) -> None:
     """Adds the verb and its own."""
     lab.command("paths")(paths)
     app.add_typer(lab)
+
+
+@lab.callback()
+def _find_daemons() -> None:
+    """Finds daemons where no user's PATH has them, as after `su`."""
+    from eastwest.lab.machine import SBIN
+
+    os.environ["PATH"] = os.pathsep.join((os.environ.get("PATH", os.defpath), *SBIN))
 
 
 @lab.command()
@@ -238,13 +249,11 @@ def capture(
     sys.stdout.write(f"capture: {out}\n")
 
 
-def _tell(wrong: tuple[object, ...]) -> None:
+def _tell(wrong: tuple[NodeState, ...]) -> None:
     """Says what is wrong and ends with exit code 1 where something is."""
-    from eastwest.lab.driver import NodeState
-
-    for each in wrong:
-        assert isinstance(each, NodeState)
-        for text in each.wrong:
-            sys.stderr.write(f"{each.node}: {text}\n")
+    told = [f"{each.node}: {text}\n" for each in wrong for text in each.wrong]
+    sys.stderr.writelines(told[:_NAMED])
+    if len(told) > _NAMED:
+        sys.stderr.write(f"and {len(told) - _NAMED:,} more: eastwest lab status\n")
     if wrong:
         raise typer.Exit(1)
