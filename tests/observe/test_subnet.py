@@ -92,3 +92,13 @@ def test_a_damaged_file_is_read_or_refused(junk: str, line: int) -> None:
     lines[line % len(lines)] = junk
     with suppress(InputError):
         parse_subnet("\n".join(lines), "x")
+
+
+def test_cables_to_the_unit_inside_a_switch_are_not_compared() -> None:
+    text = (
+        (DATA / "ibnetdiscover.topo")
+        .read_text()
+        .replace("compute-00-01 HCA-1", "Mellanox Technologies Aggregation Node")
+    )
+    (wire,) = parse_subnet(text, "x").wires
+    assert {wire.a.node, wire.b.node} == {"MT43132 Mellanox Technologies", "compute-00-00 HCA-1"}

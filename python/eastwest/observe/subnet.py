@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from eastwest.errors import InputError
+from eastwest.observe.cabling import Plug, Wire
 
 LARGEST_BYTES = 1 << 28
 _LONGEST_LINE = 4096
@@ -95,6 +96,18 @@ class Subnet:
     cables: tuple[Cable, ...]
     lids: dict[int, End]
     port_guids: dict[End, int]
+
+    @property
+    def wires(self) -> list[Wire]:
+        """The cables by what nodes call themselves, for comparison; none to the reduction units inside switches."""
+        name = {guid: node.name for guid, node in self.nodes.items() if not node.is_aggregation}
+        return [
+            Wire(
+                Plug(name[cable.a.guid], str(cable.a.port)), Plug(name[cable.b.guid], str(cable.b.port)), cable.rate_bps
+            )
+            for cable in self.cables
+            if cable.a.guid in name and cable.b.guid in name
+        ]
 
     def find(self, name: str) -> Node | None:
         """The first node of a name."""

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from eastwest.artifacts.plan import Cable, Plan
 from eastwest.artifacts.plan import Switch as PlannedSwitch
+from eastwest.observe.cabling import Plug, Wire
 
 INFINIBAND = "infiniband"
 
@@ -79,6 +80,13 @@ class Subnet:
     def by_name(self) -> Mapping[str, Switch | Adapter]:
         """Switches and adapters by what they are called."""
         return {node.name: node for node in self.nodes}
+
+    @property
+    def wires(self) -> list[Wire]:
+        """The cables, to be compared with those that were seen."""
+        return [
+            Wire(Plug(link.a, str(link.a_port)), Plug(link.b, str(link.b_port)), link.rate_bps) for link in self.links
+        ]
 
     @cached_property
     def heights(self) -> Mapping[str, int]:

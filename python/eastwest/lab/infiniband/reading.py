@@ -23,12 +23,7 @@ def differences(nodes: Nodes, seen: Subnet, names: Collection[str]) -> tuple[Dif
     planned = [
         Wire(plug(nodes, wire.a), plug(nodes, wire.b)) for wire in nodes.wires if plug(nodes, wire.a).node in names
     ]
-    name = {guid: node.name for guid, node in seen.nodes.items()}
-    found = (
-        Wire(Plug(name[cable.a.guid], str(cable.a.port)), Plug(name[cable.b.guid], str(cable.b.port)))
-        for cable in seen.cables
-    )
-    return compare(planned, found)
+    return compare(planned, seen.wires)
 
 
 def plug(nodes: Nodes, end: End) -> Plug:
