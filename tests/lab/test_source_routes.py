@@ -1,6 +1,7 @@
 """MRC's lists as a lab's kernels take them: marks, tables and addresses, without a lab."""
 
 import re
+from dataclasses import replace
 from ipaddress import IPv6Address
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from eastwest import artifacts, spec
 from eastwest.artifacts.mrc import network
 from eastwest.lab import LabError
-from eastwest.lab.source_routes import read_lists, rules, tables
+from eastwest.lab.source_routes import read_lists, refuse_too_many, rules, tables
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "mrc-lab.yaml"
 
@@ -104,3 +105,11 @@ def test_a_folder_without_lists_is_told(tmp_path):
     (tmp_path / "mrc" / "fabric.json").write_text('{"switches": []}')
     with pytest.raises(LabError, match="no lists of `eastwest build`"):
         read_lists(tmp_path)
+
+
+def test_more_routes_than_a_kernel_takes_are_refused_with_a_remedy(lists):
+    refuse_too_many(lists)
+    one = lists.senders["server-000/rail0"]  # of 16 ways up
+    many = {f"server-{number:03}/rail0": one for number in range(200)}
+    with pytest.raises(LabError, match=r"200 NICs .* 640,000 routes; a lab has at most 250,000: give the study fewer"):
+        refuse_too_many(replace(lists, senders=many))

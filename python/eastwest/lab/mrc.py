@@ -50,8 +50,13 @@ class Mrc:
     """Not by addresses alone, as what asks for it expects: `trial` sends along paths."""
 
     def start(self, lab: Lab, nodes: Nodes) -> None:
-        """Lays namespaces and cables, and loads what was built into each node."""
+        """Lays namespaces and cables, and loads what was built into each node.
+
+        Raises:
+            LabError: the kernel would have too many routes, or refuses something.
+        """
         lists = read_lists(lab.built)
+        source_routes.refuse_too_many(lists)
         lay(lab, [_place(node, lists) for node in nodes.all], nodes.wires)
         side_by_side(lambda node: _load(lab, node, lists, is_new=True), nodes.all)
 

@@ -28,6 +28,8 @@ from eastwest.lab.failure import LabError
 MARKS_OF_A_NIC = 256
 FIRST_TABLE = 1000
 """Tables of the kernel's own are below."""
+MOST_ROUTES = 250_000
+"""Of all servers together: a kernel takes some ten thousand a second."""
 RULES = 1000
 """Preference of the rules that send a mark to its table: before the main table's."""
 
@@ -148,6 +150,17 @@ def _sender(turn: int, nic: dict[str, Any]) -> Sender:
             for climb, taken in values.items()
         ),
     )
+
+
+def refuse_too_many(lists: Lists) -> None:
+    """Raises `LabError` where servers would have more routes than one machine's kernel takes in good time."""
+    elsewhere = len(lists.senders)
+    routes = sum(len(sender.choices) * elsewhere for sender in lists.senders.values())
+    if routes > MOST_ROUTES:
+        raise LabError(
+            f"{elsewhere:,} NICs with a route to every other along every path are {routes:,} routes; a lab has at most "
+            f"{MOST_ROUTES:,}: give the study fewer servers, or servers with fewer NICs"
+        )
 
 
 def rules(lists: Lists, host: str) -> Iterator[str]:
