@@ -21,7 +21,7 @@ from eastwest.errors import InputError
 
 LARGEST_BYTES = 64 << 20
 MOST_FILES = 20_000
-_PROSE = {".md", ".rst", ".html", ".py", ".log", ".xml", ".csv"}
+_PROSE = {".md", ".rst", ".html", ".py", ".xml", ".csv"}
 """Kinds of files that quote settings without being any; read only where they are named."""
 _SKIPPED_FOLDERS = {".git", "__pycache__", "node_modules", ".venv"}
 _READS = (
