@@ -7,7 +7,10 @@ The header's `training` holds the keys of a study's `kind: training`; columns su
 from __future__ import annotations
 
 import copy
+import gc
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -35,6 +38,8 @@ COLUMNS = ("gpus", "software", *cells.TIMES, *RATES)
 COUNTED = ("model", "causal", "hardware")
 """Which operations a column tflops_per_gpu counts: the model's with the whole square of scores, or with the half that
 a causal mask leaves, or the first with what is computed again."""
+_PREDICTED: dict[str, tuple[Job, float]] = {}
+"""Jobs and what their steps take, kept from table to table: releases of software measure the same recipes again."""
 FASTEST = "fastest"
 """A microbatch that nobody states: the one of 1, 2, 4 and so on that would be fastest of those that fit in memory."""
 
@@ -51,17 +56,30 @@ def points(table: Table) -> list[Point]:
     if counted not in COUNTED:
         said = f"{counted!r} says not which operations were counted"
         raise table.refuse_at(("counted",), said, COUNTED, nearest(counted, COUNTED))
-    known: dict[str, tuple[Job, float]] = {}
+    stated = [str(table.folder), *(table.stated(key) for key in conditions.KEYS_OF_CONDITIONS)]
     found = []
     for row in table.rows:
-        asked = [_workload(table, row), conditions.change(row), row.cells.get("gpus")]
-        key = json.dumps(asked, sort_keys=True, default=str)  # versions of software repeat what they measured
-        if key not in known:
-            known[key] = _predicted(table, row)
-        job, step_s = known[key]
+        asked = [stated, _workload(table, row), conditions.change(row), row.cells.get("gpus")]
+        key = json.dumps(asked, sort_keys=True, default=str)
+        if key not in _PREDICTED:
+            with _uncollected():
+                _PREDICTED[key] = _predicted(table, row)
+        job, step_s = _PREDICTED[key]
         measured_s = _measured_s(table, row, job, counted)
         found.append(Point(row.line, _label(job, row), table.family or FAMILY, measured_s, step_s))
     return found
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without Python's cyclic garbage collector, which takes a third of the time to find that steps have no cycles."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _predicted(table: Table, row: Row) -> tuple[Job, float]:
