@@ -142,7 +142,7 @@ def test_when_something_fails_no_server_is_lost(what, healed, report):
     assert lab("reach", "--lab", NAME).code == 0
 
 
-def test_a_drained_spine_carries_nothing_and_no_probe_is_lost(healed):
+def test_a_drained_spine_is_sent_nothing_until_it_is_undrained(healed):
     drain = ("vtysh", "-c", "configure terminal", "-c", "router bgp 4210000000")
     assert "router bgp 4210000000" in on("spine-03", "vtysh", "-c", "show running-config")
     on("spine-03", *drain, "-c", "bgp graceful-shutdown")
