@@ -52,7 +52,6 @@ class Part:
     bits: int | None = None
     letter: str = ""
     width: int = 1
-    is_named: bool = True
 
 
 @dataclass(frozen=True)
@@ -75,8 +74,8 @@ class Coordinates:
         """The host name: leaf-u0-r3, spine-07, plane-1-site-0-core-g3-0; of a custom network its own, without "/"."""
         if self.own_name is not None:
             return self.own_name
-        places = [f"{part.what}-{part.value}" for part in self.home if part.is_named]
-        stands = [f"{part.letter}{part.value:0{part.width}}" for part in self.parts if part.is_named]
+        places = [f"{part.what}-{part.value}" for part in self.home]
+        stands = [f"{part.letter}{part.value:0{part.width}}" for part in self.parts]
         return "-".join([*places, self.tier, *stands])
 
     def number(self, room: int = NUMBER_BITS) -> int:
