@@ -292,6 +292,11 @@ def routing_mode_left_out(at: Site) -> None:
     at.set(LEAF, "DEVICE_METADATA", "localhost", docker_routing_config_mode=None)
 
 
+@seed("routing-mode-split")
+def routing_mode_that_deletes_frr(at: Site) -> None:
+    at.set(LEAF, "DEVICE_METADATA", "localhost", docker_routing_config_mode="split")
+
+
 @seed("bgp-asn-mismatch")
 def remote_as_of_someone_else(at: Site) -> None:
     at.replace(

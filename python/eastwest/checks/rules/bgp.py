@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 from eastwest.checks.chain import Device
 from eastwest.checks.finding import Fault, Severity
@@ -11,6 +12,8 @@ from eastwest.checks.read import spelling
 from eastwest.checks.rules.rule import rule
 from eastwest.checks.scene import Scene
 from eastwest.checks.sessions import address_owners
+
+SPLIT_UNIFIED = '"docker_routing_config_mode": "split-unified"'
 
 
 @rule("bgp-asn-mismatch", Severity.ERROR)
@@ -186,17 +189,37 @@ def link_local_off(scene: Scene) -> Iterator[Fault]:
 @rule("routing-mode", Severity.ERROR)
 def routing_mode(scene: Scene) -> Iterator[Fault]:
     """frr.conf is given, and SONiC will overwrite it: docker_routing_config_mode is neither split nor split-unified."""
-    for device in scene.devices:
-        frr, metadata = device.switch.frr, device.switch.metadata
-        mode = metadata.get("docker_routing_config_mode")
-        if frr is not None and "DEVICE_METADATA" in device.switch.tables and not (mode or "").startswith("split"):
+    for device, mode in _modes_with_frr_conf(scene):
+        if not (mode or "").startswith("split"):
             yield Fault(
                 device.switch.file_of("DEVICE_METADATA"),
                 "DEVICE_METADATA|localhost docker_routing_config_mode",
-                f"{mode or 'not set, so unified'}: SONiC writes FRR's configuration from CONFIG_DB at each start, over "
-                "the frr.conf that is given for this switch",
-                '"docker_routing_config_mode": "split"',
+                f"{mode or 'not set, so separated'}: SONiC writes FRR's configuration from CONFIG_DB at each start, in "
+                "place of the frr.conf that is given for this switch",
+                SPLIT_UNIFIED,
             )
+
+
+@rule("routing-mode-split", Severity.WARNING)
+def routing_mode_split(scene: Scene) -> Iterator[Fault]:
+    """One frr.conf is given in the mode that wants a file for each daemon, where newer SONiC deletes it at start."""
+    for device, mode in _modes_with_frr_conf(scene):
+        if mode == "split" and device.switch.frr and not Path(device.switch.frr.file).name.startswith("bgpd"):
+            yield Fault(
+                device.switch.file_of("DEVICE_METADATA"),
+                "DEVICE_METADATA|localhost docker_routing_config_mode",
+                "split: FRR reads bgpd.conf, zebra.conf and so on, and the frr.conf that is given is deleted when the "
+                "container starts (docker-fpm-frr, docker_init.sh)",
+                f"{SPLIT_UNIFIED}, or a file for each daemon",
+            )
+
+
+def _modes_with_frr_conf(scene: Scene) -> Iterator[tuple[Device, str | None]]:
+    """Switches of which both frr.conf and DEVICE_METADATA are given, with the mode that this says."""
+    for device in scene.devices:
+        frr = device.switch.frr
+        if frr is not None and "DEVICE_METADATA" in device.switch.tables:
+            yield device, device.switch.metadata.get("docker_routing_config_mode")
 
 
 def _asn_of(device: Device) -> int | None:
