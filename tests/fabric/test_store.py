@@ -42,7 +42,7 @@ def test_failure_leaves_the_older_fabric_and_nothing_else(small, plan, tmp_path,
     folder = write(small, tmp_path / "small")
 
     def full_disk(fabric, folder):
-        folder.mkdir()
+        (folder / "half").write_text("written")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(store_module, "_fill", full_disk)

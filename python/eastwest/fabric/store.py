@@ -6,8 +6,6 @@ Not here: exports that other tools read.
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ import polars as pl
 
 from eastwest.fabric.plan import FabricError
 from eastwest.fabric.tables import CABLES, CAGES, LINKS, NODES, PORTS, Fabric, Schema
+from eastwest.folder import replacing
 
 FORMAT = 3
 """Version of the folder's layout."""
@@ -32,19 +31,8 @@ def write(fabric: Fabric, folder: Path | str) -> Path:
     path = Path(folder)
     _check_may_replace(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-        try:
-            _fill(fabric, scratch / "new")
-            if path.exists():
-                path.rename(scratch / "old")
-            (scratch / "new").rename(path)
-        except BaseException:
-            if (scratch / "old").exists() and not path.exists():
-                (scratch / "old").rename(path)
-            raise
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+        with replacing(path) as new:
+            _fill(fabric, new)
     except OSError as error:
         raise FabricError("folder", f"{path} cannot be written: {error.strerror or error}") from error
     return path
@@ -64,7 +52,6 @@ def read(folder: Path | str) -> Fabric:
 
 
 def _fill(fabric: Fabric, folder: Path) -> None:
-    folder.mkdir()
     for name in TABLES:
         table: pl.DataFrame = getattr(fabric, name)
         table.write_parquet(folder / f"{name}.parquet")
