@@ -52,3 +52,15 @@ def test_sweep_of_a_thousand_small_studies(benchmark: BenchmarkFixture, tmp_path
     (tmp_path / "thousand.yaml").write_text(THOUSAND)
     asked = ("study", str(tmp_path / "thousand.yaml"), "--json")
     assert benchmark.pedantic(run, args=asked, rounds=1) == 0
+
+
+def test_files_of_the_bundled_network(benchmark: BenchmarkFixture, tmp_path: Path) -> None:
+    """48 switches and 128 servers; each round in place of the one before."""
+    asked = ("build", "pune-1024", "--fabric", "roce-400g", "--out", str(tmp_path / "built"))
+    assert benchmark.pedantic(run, args=asked, rounds=3) == 0
+
+
+def test_check_of_the_bundled_networks_files(benchmark: BenchmarkFixture, tmp_path: Path) -> None:
+    built = str(tmp_path / "built")
+    run("build", "pune-1024", "--fabric", "roce-400g", "--out", built)
+    assert benchmark.pedantic(run, args=("check", "config", built), rounds=3) == 0
