@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from eastwest import artifacts, spec
+from eastwest.errors import InputError
 from eastwest.lab import faults, hosts, labs, machine, registry, tables
 from eastwest.lab.drivers import DRIVERS, driver_of
 from eastwest.lab.endpoint import gaps
 from eastwest.lab.failure import LabError, MissingError
 from eastwest.lab.nodes import End, Nodes, read_nodes
 from eastwest.lab.registry import Lab
+from eastwest.lab.traffic import Attachment, Outage, Pair, Watched
 from eastwest.study import routes
 
 ROOT = Path(__file__).parents[2]
@@ -84,6 +86,7 @@ def test_a_node_two_nodes_and_an_end_name_what_fails(nodes: Nodes) -> None:
         (["leaf-u0-r0:Ethernet1"], None, "no cable at 'Ethernet1'; it has some at Ethernet0"),
         (["spine-00"], 1, "name both"),
         (["a", "b", "c"], None, "name a node"),
+        (["spine-01", "spine-01"], None, "spine-01 twice"),
     ],
 )
 def test_what_is_not_there_cannot_fail(names: list[str], count: int | None, told: str, nodes: Nodes) -> None:
@@ -95,6 +98,19 @@ def test_probes_without_an_answer_in_a_row_are_one_gap() -> None:
     sent = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
     assert gaps(sent, {0, 3}) == [[0.1, 0.2, 2], [0.4, 0.5, 2]]
     assert gaps(sent, set(range(6))) == []
+
+
+def test_pairs_that_stay_cut_off_do_not_delay_the_others() -> None:
+    cut, other = (Pair(Attachment("a", "rail0", "10.0.0.1"), Attachment(to, "rail0", "10.0.0.3")) for to in "bc")
+    outages = (Outage(cut, 1, 90, 1.0, 9.9, is_at_the_end=True), Outage(other, 1, 2, 1.0, 1.1, is_at_the_end=False))
+    watched = Watched(2, 2, 200, 0.1, outages)
+    assert watched.reconverged_s(1.0, (cut,)) == pytest.approx(0.2)
+    assert watched.reconverged_s(1.0) == pytest.approx(9.0)
+
+
+def test_routes_are_not_written_over_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is a folder: name a file"):
+        tables.write([], tmp_path)
 
 
 def test_a_server_has_the_addresses_rules_and_settings_of_its_own_files(built: Path, nodes: Nodes) -> None:

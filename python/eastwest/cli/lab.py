@@ -59,11 +59,13 @@ def up(
     """Bring a fabric up as a lab, and wait until its control plane has settled."""
     from eastwest import spec as specification
     from eastwest.lab import labs
+    from eastwest.lab.machine import TBF
 
     running, settled = labs.up(specification.load(study), fabric, cluster, name, rate_scale, patience, built)
     there = running.lab
-    scale = f"links {there.rate_scale:,.5g} times slower" if there.rate_scale else "links as fast as this machine"
-    told = f"lab {there.name}: {len(running.nodes.switches)} switches, {len(running.nodes.hosts)} servers, {scale}"
+    told = f"lab {there.name}: {len(running.nodes.switches)} switches, {len(running.nodes.hosts)} servers"
+    if TBF in running.driver.features:
+        told += f", links {there.rate_scale:,.5g} times slower" if there.rate_scale else ", links as fast as they go"
     sys.stdout.write(f"{told}; up after {settled.seconds:.1f} s\n")
     _tell(settled.wrong)
 

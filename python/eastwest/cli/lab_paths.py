@@ -21,11 +21,14 @@ def paths(
     from rich.console import Console
 
     from eastwest.lab import labs, trial
+    from eastwest.lab.failure import LabError
     from eastwest.lab.source_routes import read_lists
 
     running = labs.found(name)
     lists = read_lists(running.lab.built)
     sender, receiver = lists.named(source), lists.named(destination)
+    if sender.split("/")[0] == receiver.split("/")[0]:
+        raise LabError(f"{source} cannot send to itself over the fabric: name another server")
     tried = trial.try_paths(running.lab, lists, [node.name for node in running.nodes.switches], sender, receiver, count)
     if as_json:
         json.dump([each.as_json() for each in tried], sys.stdout, indent=2)

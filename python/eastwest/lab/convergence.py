@@ -23,7 +23,10 @@ PORTS = 2
 
 @dataclass(frozen=True)
 class Convergence:
-    """What a fault did to the pairs that were probed; `lost` are those that no probe gets through to at the end."""
+    """What a fault did to the pairs that were probed; `lost` are those that no probe gets through to at the end.
+
+    `seconds` is how long it took until all the others got through again.
+    """
 
     seconds: float
     watched: Watched
@@ -36,9 +39,10 @@ class Convergence:
         if not missing:
             told = f"no probe of {seen.sent:,} was lost along {seen.streams} streams, one every"
         else:
+            rest = f"the others reconverged after {self.seconds:.2f} s"
+            when = rest if self.lost else rest.removeprefix("the others ")
             told = (
-                f"reconverged after {self.seconds:.2f} s: {missing:,} of {seen.sent:,} probes lost, along {hit} of "
-                f"{seen.streams} streams of one every"
+                f"{when}: {missing:,} of {seen.sent:,} probes lost, along {hit} of {seen.streams} streams of one every"
             )
         cut = (
             f"; {len(self.lost)} pairs are cut off, as {self.lost[0]}" if self.lost else "; all pairs reach each other"
@@ -62,8 +66,8 @@ def measured(running: Running, fault: Fault, seconds: float = 5) -> Convergence:
         running.driver.fail(running.lab, running.nodes, fault)
         time.sleep(seconds)
     assert watch.found is not None
-    lost = [outage.pair for outage in watch.found.outages if outage.is_at_the_end]
-    return Convergence(watch.found.reconverged_s(began), watch.found, tuple(dict.fromkeys(lost)))
+    lost = tuple(dict.fromkeys(outage.pair for outage in watch.found.outages if outage.is_at_the_end))
+    return Convergence(watch.found.reconverged_s(began, lost), watch.found, lost)
 
 
 def need_data(running: Running, pairs: list[Pair]) -> None:

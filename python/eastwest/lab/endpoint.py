@@ -248,7 +248,11 @@ def main() -> None:
         line += part
     job = json.loads(line)
     doing = {"echo": echo, "reach": reach, "stream": stream, "receive": receive, "send": send}[job["do"]]
-    json.dump(doing(job), sys.stdout)
+    try:
+        done = doing(job)
+    except OSError as error:
+        sys.exit(error.strerror or str(error))
+    json.dump(done, sys.stdout)
     sys.stdout.write("\n")
 
 

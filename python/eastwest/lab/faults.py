@@ -22,6 +22,8 @@ def named(nodes: Nodes, names: list[str], count: int | None = None, is_silent: b
     """
     if len(names) == 2:
         a, b = (nodes.named(name) for name in names)
+        if a is b:
+            raise LabError(f"{a.name} twice: name it once to make the node fail, or two nodes that a cable joins")
         wires = tuple(wire for wire in nodes.wires_of(a.name) if b.name in (wire.a.node, wire.b.node))
         if not wires:
             peers = ", ".join(sorted({port.peer.node for port in a.ports}))

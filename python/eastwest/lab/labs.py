@@ -72,7 +72,7 @@ def up(
     scale = scale_for(subject.plan) if rate_scale is None else rate_scale
     machine.check(driver.tools, driver.features)
     began = time.monotonic()
-    with registry.made(name or _name(fabric), driver.name, str(study.file), fabric, scale) as lab:
+    with registry.made(_name(fabric) if name is None else name, driver.name, str(study.file), fabric, scale) as lab:
         if built is None:
             files = artifacts.build(subject, [part for part in driver.parts if part in artifacts.PARTS])
             artifacts.write(files, {"study": study.name, "fabric": fabric, "cluster": subject.cluster}, lab.built)

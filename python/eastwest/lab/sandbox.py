@@ -3,7 +3,8 @@
 The keeper is the first process of a PID namespace. Whatever a lab starts runs in that namespace, so the kernel kills
 all of it when the keeper ends; and what is mounted, named or wired inside belongs to namespaces that end with their
 last process. So nothing of a lab can outlive its keeper, however it ends. While a lab is being brought up the keeper
-also waits on a pipe from the process that does it, and ends where that process dies; once told to stay it stays.
+also waits on a pipe from the process that does it, and where that dies removes the lab's folder and ends; once told to
+stay it stays.
 
 Names of network namespaces (`ip netns`) are the lab's own: its /run/netns is its own, so labs do not collide.
 
@@ -29,10 +30,11 @@ KEEPER = """\
 trap '' CHLD
 mount -t tmpfs -o mode=755 eastwest /run/netns || exit 1
 echo ready
-read -r word && [ "$word" = stay ] || exit 1
-exec sleep infinity <&- >&- 2>&-
+if read -r word && [ "$word" = stay ]; then exec sleep infinity <&- >&- 2>&-; fi
+kill -9 -1; rm -rf "$1"; rmdir "${1%/*}"
 """
-"""The keeper, run by sh as process 1 of the lab; children that end are reaped by the kernel, as SIGCHLD is ignored."""
+"""The keeper, run by sh as process 1 of the lab, given its folder; the kernel reaps children that end, as SIGCHLD
+is ignored."""
 
 ENTER = """\
 #!/bin/sh
@@ -98,7 +100,7 @@ class Sandbox:
             self._process = subprocess.Popen(
                 [
                     *("unshare", "--fork", "--kill-child=KILL", "--pid", "--mount-proc", "--mount", "--ipc", "--"),
-                    *("sh", "-c", KEEPER),
+                    *("sh", "-c", KEEPER, "keeper", str(folder)),
                 ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

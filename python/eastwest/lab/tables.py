@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from ipaddress import IPv4Interface
 from pathlib import Path
 
+from eastwest.errors import InputError
 from eastwest.lab.driver import RouteRow
 from eastwest.lab.nodes import Node, Nodes, Port
 from eastwest.lab.registry import Lab
@@ -100,7 +101,13 @@ def rows(nodes: Nodes, tables: Mapping[str, Mapping[str, tuple[Hop, ...]]]) -> l
 
 
 def write(rows: Iterable[RouteRow], out: Path) -> None:
-    """Writes rows as the CSV file that a study's `routes` names."""
+    """Writes rows as the CSV file that a study's `routes` names.
+
+    Raises:
+        InputError: there is a folder of that name.
+    """
+    if out.is_dir():
+        raise InputError(f"{out} is a folder: name a file with --out")
     lines = [f"{row.switch},{row.destination},{row.next},{row.port},{row.weight:g}" for row in rows]
     scratch = out.with_name(f".{out.name}.part")
     try:

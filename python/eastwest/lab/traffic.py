@@ -72,9 +72,13 @@ class Watched:
     interval_s: float
     outages: tuple[Outage, ...]
 
-    def reconverged_s(self, since: float) -> float:
-        """Seconds from `since` to the last probe that was lost, and an interval; 0 where none was."""
-        ends = [outage.last + self.interval_s - since for outage in self.outages if outage.last >= since]
+    def reconverged_s(self, since: float, without: Sequence[Pair] = ()) -> float:
+        """Seconds from `since` to the last probe that was lost, and an interval; 0 where none was.
+
+        What pairs in `without` lost does not count.
+        """
+        counted = (outage for outage in self.outages if outage.last >= since and outage.pair not in without)
+        ends = [outage.last + self.interval_s - since for outage in counted]
         return max(ends, default=0.0)
 
 
