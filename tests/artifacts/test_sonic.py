@@ -7,7 +7,7 @@ import pytest
 
 from eastwest import spec
 from eastwest.artifacts import build, subject
-from eastwest.artifacts.headroom import headroom, pause_fill
+from eastwest.artifacts.headroom import MARGIN, headroom, pause_fill
 
 
 def of(subject, *names):
@@ -53,7 +53,7 @@ def test_headroom_is_that_of_each_cable(leaf):
     """Servers are 5 m away, spines 30 m; Spectrum-4 has cells of 192 B and a cage of the SN5400 eight lanes."""
     for port, metres in (("Ethernet0", 5), ("Ethernet256", 30)):
         profile = leaf["BUFFER_PROFILE"][leaf["BUFFER_PG"][f"{port}|3"]["profile"]]
-        needs = headroom(400e9, metres, cell=192)
+        needs = headroom(400e9, metres, cell=192, margin=MARGIN)
         assert (int(profile["xoff"]), int(profile["xon"]), int(profile["size"])) == (needs.xoff, needs.xon, needs.size)
         assert leaf["CABLE_LENGTH"]["AZURE"][port] == f"{metres}m"
 
@@ -99,10 +99,33 @@ def test_no_two_switches_hash_alike(pune):
     assert len(seeds) == len(set(seeds)) == 48
 
 
+@pytest.mark.parametrize(
+    ("switch", "breakout", "link", "mode"),
+    [
+        ("sn5400", 1, "400 Gb/s", "1x400G[200G,100G,50G,40G,25G,10G]"),
+        ("sn5400", 1, "100 Gb/s", "1x400G[200G,100G,50G,40G,25G,10G]"),
+        ("sn5400", 2, "200 Gb/s", "2x200G[100G,50G,40G,25G,10G]"),
+        ("sn5600", 4, "200 Gb/s", "4x200G[100G,50G,25G,10G]"),
+    ],
+)
+def test_breakout_modes_are_called_as_the_platform_calls_them(switch, breakout, link, mode):
+    """sonic-buildimage, platform.json of x86_64-nvidia_sn5400-r0 and x86_64-nvidia_sn5600-r0."""
+    (leaf,) = of(with_fabric(switch=switch, breakout=breakout, link=link), "leaf-u0-r0")
+    assert leaf["BREAKOUT_CFG"]["Ethernet0"] == {"brkout_mode": mode}
+
+
+@pytest.mark.parametrize(("link", "shipped"), [("400 Gb/s", 231_424), ("200 Gb/s", 131_072), ("100 Gb/s", 113_664)])
+def test_no_headroom_is_below_what_nvidia_ships(link, shipped):
+    """For cables of 5 m: sonic-buildimage, ACS-SN5600's pg_profile_lookup.ini."""
+    (leaf,) = of(with_fabric(link=link), "leaf-u0-r0")
+    profile = leaf["BUFFER_PG"]["Ethernet0|3"]["profile"]
+    assert int(leaf["BUFFER_PROFILE"][profile]["xoff"]) >= shipped
+
+
 def test_ports_broken_out_share_their_cage_s_lanes():
     """Two ports of 400 Gb/s in each cage of an SN5600: lanes 0-3 and 4-7, named after the first."""
     (leaf,) = of(with_fabric(switch="sn5600", breakout=2), "leaf-u0-r0")
-    assert leaf["BREAKOUT_CFG"]["Ethernet0"] == {"brkout_mode": "2x400G"}
+    assert leaf["BREAKOUT_CFG"]["Ethernet0"] == {"brkout_mode": "2x400G[200G,100G,50G,40G,25G,10G]"}
     first, second = leaf["PORT"]["Ethernet0"], leaf["PORT"]["Ethernet4"]
     assert (first["lanes"], first["alias"], first["subport"]) == ("0,1,2,3", "etp1a", "1")
     assert (second["lanes"], second["alias"], second["index"]) == ("4,5,6,7", "etp1b", "1")

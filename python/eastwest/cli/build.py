@@ -20,8 +20,9 @@ def run(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for the files.")],
     cluster: Annotated[str | None, typer.Option("--cluster", help="Cluster, where the fabric fits several.")] = None,
     only: Annotated[
-        str, typer.Option("--only", metavar="PARTS", help="Parts to write, as in 'sonic,hosts'; all where left out.")
-    ] = "",
+        str | None,
+        typer.Option("--only", metavar="PARTS", help="Parts to write, as in 'sonic,hosts'; all where left out."),
+    ] = None,
 ) -> None:
     """Builds the files of one fabric and says how many there are of each kind."""
     from collections import Counter
@@ -32,7 +33,7 @@ def run(
     given = specification.load(study)
     artifacts.check(out)
     subject = artifacts.subject(given, fabric, cluster)
-    files = artifacts.build(subject, [name.strip() for name in only.split(",") if name.strip()])
+    files = artifacts.build(subject, [] if only is None else [name.strip() for name in only.split(",")])
     artifacts.write(files, {"study": given.name, "fabric": subject.plan.name, "cluster": subject.cluster}, out)
     kinds = Counter(file.path.split("/")[0] for file in files)
     told = ", ".join(f"{name} ({count} files)" if count > 1 else name for name, count in sorted(kinds.items()))

@@ -66,6 +66,7 @@ class Box:
             packet=self.subject.plan.mtu_bytes + headroom.ROCE_HEADERS,
             lanes=self.lanes(port),
             cell=self.device.cell_bytes or headroom.GENERIC_CELL,
+            margin=headroom.MARGIN,
         )
 
     @cached_property

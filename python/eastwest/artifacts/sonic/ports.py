@@ -15,6 +15,12 @@ COPPER_M = 3
 LEAST_FEC_BPS = 25e9
 """Slower ports run without FEC."""
 
+NVIDIA_PLATFORM = "x86_64-nvidia_"
+NVIDIA_RATES = (400, 200, 100, 50, 40, 25, 10)
+"""Gb/s to which a port of Spectrum-4 can be lowered."""
+FOUR_LANE_RATE = 40
+"""Gb/s: in four lanes alone."""
+
 ROLES = {
     "leaf": "ToRRouter",
     "access": "ToRRouter",
@@ -28,13 +34,10 @@ ROLES = {
 
 def tables(box: Box) -> dict[str, Any]:
     """PORT, BREAKOUT_CFG, INTERFACE, DEVICE_NEIGHBOR and DEVICE_NEIGHBOR_METADATA."""
+    modes = ((port.name, _breakout_mode(box, port)) for port in box.switch.ports if port.place == 0)
     return {
         "PORT": {port.name: _port(box, port) for port in box.switch.ports},
-        "BREAKOUT_CFG": {
-            port.name: {"brkout_mode": f"{port.breakout}x{port.rate_bps / 1e9:.0f}G"}
-            for port in box.switch.ports
-            if port.place == 0
-        },
+        "BREAKOUT_CFG": {name: {"brkout_mode": mode} for name, mode in modes if mode is not None},
         "INTERFACE": _interfaces(box),
         "DEVICE_NEIGHBOR": {
             port.name: {"name": port.peer, "port": port.peer_interface} for port in box.cabled if port.peer is not None
@@ -64,6 +67,20 @@ def _port(box: Box, port: Port) -> dict[str, str]:
     if port.peer is not None:
         written["description"] = f"{port.peer}:{port.peer_interface}"
     return written
+
+
+def _breakout_mode(box: Box, port: Port) -> str | None:
+    """The name that the platform has for how a cage is divided, None where it is not known or there is none.
+
+    NVIDIA's name the rate of a port, and all that it may be lowered to; SONiC takes the whole name or none
+    (sonic-buildimage, platform.json of SN5400 and SN5600; sonic-config-engine, portconfig.py).
+    """
+    lanes = box.lanes(port)
+    if not (box.device.sonic_platform or "").startswith(NVIDIA_PLATFORM) or lanes < 2:
+        return None
+    most = round(box.device.cage_bps / 1e9) // port.breakout
+    lower = [f"{rate}G" for rate in NVIDIA_RATES if rate < most and (rate != FOUR_LANE_RATE or lanes >= 4)]
+    return f"{port.breakout}x{most}G[{','.join(lower)}]"
 
 
 def _interfaces(box: Box) -> dict[str, dict[str, str]]:
