@@ -430,6 +430,21 @@ def nccl_given_the_dscp_and_not_the_byte(at: Site) -> None:
     at.on_servers("nccl.conf", "NCCL_IB_TC=106", "NCCL_IB_TC=26")
 
 
+@seed("nccl-traffic-class")
+def nccl_alone_marks_nothing(at: Site) -> None:
+    at.on_servers("nccl.conf", "NCCL_IB_TC=106", "NCCL_IB_TC=0")
+
+
+@seed("nccl-traffic-class")
+def nccl_of_one_server_alone_marks_cnps_dscp(at: Site) -> None:
+    at.replace(f"hosts/{SERVER}/nccl.conf", "NCCL_IB_TC=106", "NCCL_IB_TC=192")
+
+
+@seed("nccl-traffic-class")
+def nccl_given_more_than_a_byte(at: Site) -> None:
+    at.on_servers("nccl.conf", "NCCL_IB_TC=106", "NCCL_IB_TC=300")
+
+
 @seed("nccl-gid-index")
 def nccl_gid_of_roce_v1(at: Site) -> None:
     at.on_servers("nccl.conf", "NCCL_IB_GID_INDEX=3", "NCCL_IB_GID_INDEX=2")
@@ -521,3 +536,12 @@ def test_fault_is_found_by_its_rule(name: str, at: Site) -> None:
     put(at)
     found = {finding.rule for finding in check([at.folder]).findings if finding.severity is not Severity.NOTE}
     assert found == {rule}
+
+
+@pytest.mark.parametrize("wrong", [0, 26, 96, 192, 300])
+def test_wrong_class_of_nccl_is_told_once_with_the_class_of_nics_and_switches(wrong: int, at: Site) -> None:
+    at.on_servers("nccl.conf", "NCCL_IB_TC=106", f"NCCL_IB_TC={wrong}")
+    (finding,) = check([at.folder]).findings
+    assert finding.fix == "NCCL_IB_TC=106"
+    assert f"{SERVER}/nccl.conf" in finding.where
+    assert "and in 1 more files" in finding.where

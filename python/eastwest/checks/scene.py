@@ -72,9 +72,17 @@ class Scene:
         return frozenset(dscp for device in self.devices for dscp in device.lossless_dscps)
 
     def is_misread(self, host: Host) -> bool:
-        """Whether a host gives NCCL_IB_TC the DSCP instead of the byte, DSCP x 4: only the DSCP would be lossless."""
+        """Whether NCCL_IB_TC alone is wrong: no byte, the DSCP instead of DSCP x 4, or lossy where NICs mark right."""
         value = spelling.number(host.nccl["NCCL_IB_TC"].value) if "NCCL_IB_TC" in host.nccl else None
-        return value is not None and value in self.lossless_somewhere and value >> 2 not in self.lossless_somewhere
+        if value is None or value >> 2 in self.lossless_somewhere:
+            return False
+        return not 0 <= value < 256 or value in self.lossless_somewhere or self.agreed_class(host) is not None
+
+    def agreed_class(self, host: Host) -> int | None:
+        """The traffic class that all NICs of a host are set to, where switches mean its DSCP to be lossless."""
+        said = {spelling.number(nic.traffic_class.value) for nic in host.nics.values() if nic.traffic_class}
+        byte = said.pop() if len(said) == 1 else None
+        return byte if byte is not None and byte >> 2 in self.lossless_somewhere else None
 
     @property
     def marked(self) -> list[int]:

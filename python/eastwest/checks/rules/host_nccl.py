@@ -21,28 +21,34 @@ _OF_EACH = {"NCCL_IB_GID_INDEX", "NCCL_IB_TIMEOUT", "NCCL_IB_ADAPTIVE_ROUTING"}
 
 @rule("nccl-traffic-class", Severity.ERROR)
 def nccl_traffic_class(scene: Scene) -> Iterator[Fault]:
-    """NCCL_IB_TC is no traffic class, or a DSCP that was not multiplied by 4."""
+    """NCCL_IB_TC is no traffic class, a DSCP not multiplied by 4, or lossy where NICs and switches agree on another."""
+    alike: dict[tuple[str, str], list[Setting]] = {}
     for host, at in _set(scene, "NCCL_IB_TC"):
-        value = spelling.number(at.value)
+        value, agreed = spelling.number(at.value), scene.agreed_class(host)
+        fix = f"NCCL_IB_TC={agreed}"
         if value is None or not 0 <= value < 256:
-            yield _fault(
-                at, "NCCL_IB_TC", f"{at.value!r} is no traffic class (0 to 255)", "DSCP x 4, e.g. 104 for DSCP 26"
-            )
-        elif scene.is_misread(host):
-            yield _fault(
-                at,
-                "NCCL_IB_TC",
+            what = f"{at.value!r} is no traffic class (0 to 255)"
+            fix = fix if agreed is not None else "DSCP x 4, e.g. 104 for DSCP 26"
+        elif scene.is_misread(host) and value in scene.lossless_somewhere:
+            what = (
                 f"{value} marks DSCP {value >> 2}, which is lossy; DSCP {value} would be lossless: a traffic class is "
-                f"the whole byte, DSCP x 4 ({host.name})",
-                f"NCCL_IB_TC={4 * value}",
+                "the whole byte, DSCP x 4"
+            )
+            fix = fix if agreed is not None and agreed >> 2 == value else f"NCCL_IB_TC={4 * value}"
+        elif scene.is_misread(host) and agreed is not None:
+            what = (
+                f"{value} marks DSCP {value >> 2}, which is lossy; the NICs are set to {agreed}, DSCP {agreed >> 2}, "
+                "which switches keep lossless"
             )
         elif value & 3 == 3:
-            yield _fault(
-                at,
-                "NCCL_IB_TC",
-                f"{value} sets both ECN bits: packets say from the start that they met congestion",
-                f"NCCL_IB_TC={value & ~3 | 2}",
-            )
+            what = f"{value} sets both ECN bits: packets say from the start that they met congestion"
+            fix = f"NCCL_IB_TC={value & ~3 | 2}"
+        else:
+            continue
+        alike.setdefault((what, fix), []).append(at)
+    for (what, fix), places in alike.items():
+        more = len({at.file for at in places}) - 1
+        yield _fault(places[0], f"NCCL_IB_TC{f' and in {more} more files' if more else ''}", what, fix)
 
 
 @rule("nccl-unmarked", Severity.ERROR)
@@ -126,7 +132,11 @@ def nccl_bootstrap_on_rails(scene: Scene) -> Iterator[Fault]:
 def hosts_differ(scene: Scene) -> Iterator[Fault]:
     """A host sets a variable differently from most others, where all must agree (a warning where NICs may differ)."""
     for name in _SAME_ON_ALL:
-        values = {host.name: host.nccl[name].value if name in host.nccl else None for host in scene.hosts if host.nccl}
+        values = {
+            host.name: host.nccl[name].value if name in host.nccl else None
+            for host in scene.hosts
+            if host.nccl and not (name == "NCCL_IB_TC" and scene.is_misread(host))  # nccl-traffic-class tells of it
+        }
         if len(values) < 2 or len(set(values.values())) < 2:
             continue
         usual, count = Counter(values.values()).most_common(1)[0]
