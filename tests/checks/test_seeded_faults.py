@@ -499,6 +499,11 @@ def nic_maps_roce_to_another_priority(at: Site) -> None:
     at.replace(f"hosts/{SERVER}/nic.sh", "0,0,0,1,0,0,0,0", "0,0,0,0,1,0,0,0")
 
 
+@seed("nic-priority-not-fabrics")
+def nic_maps_roce_to_a_priority_that_it_does_not_pause(at: Site) -> None:
+    at.replace(f"hosts/{SERVER}/nic.sh", "set,26,3", "set,26,4")
+
+
 @seed("nic-ecn-off")
 def nic_ignores_marks(at: Site) -> None:
     at.replace(

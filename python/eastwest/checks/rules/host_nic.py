@@ -29,6 +29,9 @@ def nic_pfc_off(scene: Scene) -> Iterator[Fault]:
     for host, name, nic in _nics(scene):
         for dscp in _marked(scene, host):
             priority = nic.priority(dscp)
+            used = _fabrics(scene, dscp)
+            if used and priority not in used:
+                continue  # not PFC but the priority is wrong: nic-priority-not-fabrics tells of it
             if nic.pfc is not None and priority not in nic.pfc[0] and not scene.is_unpaused(host.name, name):
                 on = ", ".join(map(str, sorted(nic.pfc[0]))) or "none"
                 yield Fault(
@@ -42,15 +45,14 @@ def nic_pfc_off(scene: Scene) -> Iterator[Fault]:
 
 @rule("nic-priority-not-fabrics", Severity.ERROR)
 def nic_priority_not_fabrics(scene: Scene) -> Iterator[Fault]:
-    """A NIC pauses RoCE by another priority than the switches do, so neither obeys the other."""
+    """A NIC puts RoCE into another priority than the switches pause, so neither obeys the other."""
     for host, name, nic in _nics(scene):
         for dscp in _marked(scene, host):
-            paths = [device.path(port, dscp) for device in scene.devices for port in device.representatives]
-            used = {path.tc for path in paths if path.lossless and path.tc == path.queue == path.group}
+            used = _fabrics(scene, dscp)
             priority = nic.priority(dscp)
             at = nic.priority_at.get(dscp) or (nic.pfc[1] if nic.pfc else None) or nic.trust
-            if at is not None and used and priority not in used and (nic.pfc is None or priority in nic.pfc[0]):
-                fabric = min(each for each in used if each is not None)
+            if at is not None and used and priority not in used and not scene.is_unpaused(host.name, name):
+                fabric = min(used)
                 yield Fault(
                     at.file,
                     f"{at.where} {name}",
@@ -123,6 +125,12 @@ def rp_filter_strict(scene: Scene) -> Iterator[Fault]:
                     "another of them are dropped",
                     "2 (loose), or 0",
                 )
+
+
+def _fabrics(scene: Scene, dscp: int) -> set[int]:
+    """The priorities by which switches pause a DSCP, where they count and queue it alike; empty where none says."""
+    paths = [device.path(port, dscp) for device in scene.devices for port in device.representatives]
+    return {path.tc for path in paths if path.tc is not None and path.lossless and path.tc == path.queue == path.group}
 
 
 def _nics(scene: Scene) -> Iterator[tuple[Host, str, NicQos]]:
