@@ -488,6 +488,11 @@ def nic_trusts_the_vlan_tag(at: Site) -> None:
     at.replace(f"hosts/{SERVER}/nic.sh", "--trust dscp", "--trust pcp")
 
 
+@seed("nic-trust-unset")
+def one_server_not_told_to_trust_dscp(at: Site) -> None:
+    at.replace(f"hosts/{SERVER}/nic.sh", 'mlnx_qos -i "$interface" --trust dscp', "true")
+
+
 @seed("nic-pfc-off")
 def nic_pauses_another_priority(at: Site) -> None:
     at.replace(f"hosts/{SERVER}/nic.sh", "0,0,0,1,0,0,0,0", "0,0,0,0,1,0,0,0")

@@ -23,6 +23,20 @@ def nic_trusts_vlan(scene: Scene) -> Iterator[Fault]:
             )
 
 
+@rule("nic-trust-unset", Severity.ERROR)
+def nic_trust_unset(scene: Scene) -> Iterator[Fault]:
+    """A NIC's script sets PFC and not what it trusts, as other hosts' do: at first a NIC trusts the VLAN tag."""
+    told = {name for _, name, nic in _nics(scene) if nic.trust and nic.trust.value == "dscp"}
+    for _, name, nic in _nics(scene):
+        if nic.trust is None and nic.pfc is not None and name in told:
+            yield Fault(
+                nic.pfc[1].file,
+                f"{nic.pfc[1].where} {name}",
+                "sets PFC, and nothing here sets trust to DSCP as on other hosts: routed RoCE is in priority 0",
+                "mlnx_qos -i INTERFACE --trust dscp",
+            )
+
+
 @rule("nic-pfc-off", Severity.ERROR)
 def nic_pfc_off(scene: Scene) -> Iterator[Fault]:
     """A NIC has PFC off for the priority into which it puts the DSCP that it marks RoCE with."""
