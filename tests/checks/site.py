@@ -89,6 +89,13 @@ class Site:
                 else:
                     document[table][row][field] = value
 
+    def unbind(self, switch: str, port: str, field: str) -> None:
+        """Takes a map off a port, and a DSCP map off the switch as well, which else stands in for the port's."""
+        with self.config(switch) as document:
+            rows = document["PORT_QOS_MAP"]
+            del rows[port][field]
+            rows.get("global", {}).pop(field, None)
+
     def name(self, switch: str, table: str, row: str, field: str) -> str:
         """What a field of a row names."""
         return str(self.read(switch)[table][row][field])

@@ -63,6 +63,48 @@ def port_names_a_map_that_is_not_there(at: Site) -> None:
     at.set(LEAF, "PORT_QOS_MAP", at.to_server, tc_to_queue_map="AZURE")
 
 
+@seed("map-unbound")
+def dscp_map_taken_off_one_port(at: Site) -> None:
+    at.unbind(LEAF, at.to_server, "dscp_to_tc_map")
+
+
+@seed("map-unbound")
+def queue_map_taken_off_one_port(at: Site) -> None:
+    at.unbind(LEAF, at.to_server, "tc_to_queue_map")
+
+
+@seed("map-unbound")
+def group_map_taken_off_one_port(at: Site) -> None:
+    at.unbind(LEAF, at.to_server, "tc_to_pg_map")
+
+
+@seed("map-unbound")
+def pause_queue_map_taken_off_one_port(at: Site) -> None:
+    at.unbind(LEAF, at.to_server, "pfc_to_queue_map")
+
+
+@seed("pfc-other-priority")
+def pause_for_another_priority_on_one_port(at: Site) -> None:
+    at.set(LEAF, "PORT_QOS_MAP", at.to_server, pfc_enable="4")
+
+
+@seed("pfc-other-priority")
+def pause_for_another_priority_on_every_port(at: Site) -> None:
+    for port in at.read(LEAF)["DEVICE_NEIGHBOR"]:
+        at.set(LEAF, "PORT_QOS_MAP", port, pfc_enable="4")
+
+
+@seed("group-not-paused")
+def pause_priority_moved_to_another_group(at: Site) -> None:
+    at.set(LEAF, "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "ROCE", **{"3": "4"})
+
+
+@seed("queue-buffer-missing")
+def lossless_queue_without_buffer(at: Site) -> None:
+    with at.config(LEAF) as document:
+        del document["BUFFER_QUEUE"][f"{at.to_server}|3"]
+
+
 @seed("port-without-classes")
 def port_in_use_has_no_classes(at: Site) -> None:
     with at.config(LEAF) as document:

@@ -96,6 +96,31 @@ def dangling(switch: Switch, maps: PortMaps) -> list[tuple[str, str, str]]:
     ]
 
 
+def unbound(switch: Switch, all_maps: Mapping[str, PortMaps], port: str) -> list[tuple[str, str, str | None]]:
+    """Field, table and the name most other ports give of each map that a port lacks.
+
+    The name is None where every port lacks one that is needed: SAI then sends all classes to queue 0 or group 0.
+    """
+    out: list[tuple[str, str, str | None]] = []
+    for field, table in _FIELDS.items():
+        by_vlan = field == "dscp_to_tc_map" and "dot1p_to_tc_map" in switch.by_port("PORT_QOS_MAP")[port][1]
+        if field in all_maps[port].names or by_vlan:
+            continue
+        named = [maps.names[field] for maps in all_maps.values() if field in maps.names]
+        if 2 * len(named) >= len(all_maps):
+            out.append((field, table, max(sorted(set(named)), key=named.count)))
+        elif not named and field in ("tc_to_queue_map", "tc_to_pg_map") and switch.table(table):
+            out.append((field, table, None))
+    return out
+
+
+def priority_of(switch: Switch, maps: PortMaps, found: Path) -> int | None:
+    """The pause priority, on or off, that stands for both the group and the queue of a path."""
+    groups, queues = (_map(switch, maps, field) or {} for field in ("pfc_to_pg_map", "pfc_to_queue_map"))
+    both = (each for each in range(8) if (groups.get(each, each), queues.get(each, each)) == (found.group, found.queue))
+    return next(both, None)
+
+
 def path(switch: Switch, port: str, maps: PortMaps, dscp: int) -> Path:
     """Follows one DSCP through the maps of one port."""
     classes = _map(switch, maps, "dscp_to_tc_map")

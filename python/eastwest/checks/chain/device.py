@@ -76,6 +76,13 @@ class Device:
             self._paths[key] = classes.path(self.switch, port, self.maps[port], dscp)
         return self._paths[key]
 
+    def pause_meant(self, port: str, dscp: int) -> int | None:
+        """The priority that pause is meant for where it is on for others only: the group has a lossless buffer."""
+        path, maps = self.path(port, dscp), self.maps[port]
+        if not maps.pfc or path.group_paused is not False or path.queue_paused is not False:
+            return None
+        return classes.priority_of(self.switch, maps, path) if self.group(path).lossless else None
+
     def group(self, path: Path) -> Group:
         """The buffer that a packet is counted in where it comes in."""
         key = path.port, -1 if path.group is None else path.group

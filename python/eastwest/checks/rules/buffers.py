@@ -89,6 +89,31 @@ def queue_buffer_lossy(scene: Scene) -> Iterator[Fault]:
                     )
 
 
+@rule("queue-buffer-missing", Severity.ERROR)
+def queue_buffer_missing(scene: Scene) -> Iterator[Fault]:
+    """The queue of a lossless class has no row in BUFFER_QUEUE while other ports have one (a warning without hosts)."""
+    for device in scene.devices:
+        for dscp in scene.followed(device):
+            # a port with no rows at all is unused, or takes its buffers from SONiC's own files
+            served = {port for port, _ in device.queue_buffers}
+            paths = [path for port in device.qos_ports if port in served and (path := device.path(port, dscp)).lossless]
+            rows = [(path, device.queue_buffers.get((path.port, path.queue or 0))) for path in paths]
+            there = next(
+                ((path, row) for path, row in rows if row and not row[1].get("profile", _UNUSED).endswith(_UNUSED)),
+                None,
+            )
+            for path, row in rows:
+                if there and row is None and path.queue == there[0].queue:
+                    yield Fault(
+                        device.switch.file_of("BUFFER_QUEUE"),
+                        f"BUFFER_QUEUE|{path.port}|{path.queue}",
+                        f"queue {path.queue} carries a lossless class and has no buffer of its own, as it has on "
+                        f"{there[0].port}",
+                        f"add the row with profile {spelling.reference(there[1][1]['profile'])}" if there[1] else "",
+                        None if scene.marks else Severity.WARNING,
+                    )
+
+
 @rule("headroom-too-small", Severity.ERROR)
 def headroom_too_small(scene: Scene) -> Iterator[Fault]:
     """A lossless profile keeps less room than the cable, the frames and the neighbour's answer need.

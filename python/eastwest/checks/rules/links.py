@@ -69,6 +69,8 @@ def pfc_mismatch(scene: Scene) -> Iterator[Fault]:
     for link in scene.links:
         for end, far in link.ends:
             mine, theirs = _pfc(end), _pfc(far)
+            if any(_is_other_priority(each, scene.marked) for each in link.ends[0]):
+                continue
             if mine and theirs and mine < theirs | mine and not theirs <= mine:
                 lacking = sorted(theirs - mine)
                 yield Fault(
@@ -165,6 +167,12 @@ def _pfc(end: End) -> frozenset[int] | None:
     """The priorities for which pause is on at a switch's port."""
     maps = end.device.maps.get(end.port) if end.device else None
     return maps.pfc if maps else None
+
+
+def _is_other_priority(end: End, marked: list[int]) -> bool:
+    """Whether a port's PFC is on for others than RoCE's priority, which is a fault of its own."""
+    device = end.device
+    return device is not None and end.port in device.maps and any(device.pause_meant(end.port, d) for d in marked)
 
 
 def _file(end: End, table: str) -> str:

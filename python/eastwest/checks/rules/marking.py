@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eastwest.checks.chain import Device, Path
-from eastwest.checks.chain.classes import dangling
+from eastwest.checks.chain.classes import dangling, unbound
 from eastwest.checks.finding import Fault, Severity
+from eastwest.checks.read import spelling
 from eastwest.checks.rules.rule import rule
 from eastwest.checks.scene import Scene
 
@@ -31,20 +32,40 @@ def dscp_lossy(scene: Scene) -> Iterator[Fault]:
     for device in scene.devices:
         for mark in {mark.dscp: mark for mark in scene.marks if mark.dscp not in elsewhere}.values():
             for path in _judged(device, mark.dscp):
-                if path.group_paused is False and path.queue_paused is False and device.maps[path.port].pfc:
+                lossy = path.group_paused is False and path.queue_paused is False
+                if lossy and device.maps[path.port].pfc and device.pause_meant(path.port, mark.dscp) is None:
                     good_here = list(device.lossless_dscps)
                     name = device.maps[path.port].names.get("dscp_to_tc_map", "")
                     yield Fault(
                         device.switch.file_of("DSCP_TO_TC_MAP"),
                         f"DSCP_TO_TC_MAP|{name} {mark.dscp}",
                         f"{mark.host} marks RoCE with DSCP {mark.dscp} ({mark.setting}, {mark.at.file} "
-                        f"{mark.at.where}); this map puts it into class {path.tc}, which is lossy",
+                        f"{mark.at.where}); this map "
+                        + ("puts it" if _has_row(device, name, mark.dscp) else "has no row for it, which puts it")
+                        + f" into class {path.tc}, which is lossy",
                         f"map {mark.dscp} to a lossless class"
                         + (
                             f", or let hosts mark DSCP {good_here[0]} (NCCL_IB_TC={4 * good_here[0]})"
                             if good_here
                             else ""
                         ),
+                    )
+
+
+@rule("pfc-other-priority", Severity.ERROR)
+def pfc_other_priority(scene: Scene) -> Iterator[Fault]:
+    """A port has PFC on for other priorities than that of RoCE, whose group has a lossless buffer."""
+    for device in scene.devices:
+        for dscp in scene.marked:
+            for path in _judged(device, dscp):
+                meant, maps = device.pause_meant(path.port, dscp), device.maps[path.port]
+                if meant is not None and not scene.is_unpaused(device.name, path.port):
+                    yield Fault(
+                        device.switch.file_of("PORT_QOS_MAP"),
+                        f"PORT_QOS_MAP|{maps.key} pfc_enable",
+                        f"PFC is on for priority {_list(maps.pfc)} only, and RoCE (DSCP {dscp}) is in class {path.tc}, "
+                        f"of priority {meant}: when its buffer fills, packets are lost",
+                        f'pfc_enable: "{meant}"',
                     )
 
 
@@ -81,7 +102,11 @@ def group_not_paused(scene: Scene) -> Iterator[Fault]:
         for dscp in scene.data_dscps(device):
             for path in _judged(device, dscp):
                 if path.queue_paused and path.group_paused is False:
-                    name = device.maps[path.port].names.get("tc_to_pg_map", "")
+                    maps = device.maps[path.port]
+                    name = maps.names.get("tc_to_pg_map", "")
+                    if path.group in (maps.pfc or ()) and "pfc_to_pg_map" in maps.names:
+                        yield _moved(device, path, "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "pfc_to_pg_map", "group")
+                        continue
                     yield Fault(
                         device.switch.file_of("TC_TO_PRIORITY_GROUP_MAP"),
                         f"TC_TO_PRIORITY_GROUP_MAP|{name} {path.tc}",
@@ -100,7 +125,11 @@ def queue_not_paused(scene: Scene) -> Iterator[Fault]:
         for dscp in scene.data_dscps(device):
             for path in _judged(device, dscp):
                 if path.group_paused and path.queue_paused is False:
-                    name = device.maps[path.port].names.get("tc_to_queue_map", "")
+                    maps = device.maps[path.port]
+                    name = maps.names.get("tc_to_queue_map", "")
+                    if path.queue in (maps.pfc or ()) and "pfc_to_queue_map" in maps.names:
+                        yield _moved(device, path, "MAP_PFC_PRIORITY_TO_QUEUE", "pfc_to_queue_map", "queue")
+                        continue
                     yield Fault(
                         device.switch.file_of("TC_TO_QUEUE_MAP"),
                         f"TC_TO_QUEUE_MAP|{name} {path.tc}",
@@ -162,6 +191,25 @@ def map_missing(scene: Scene) -> Iterator[Fault]:
                 )
 
 
+@rule("map-unbound", Severity.ERROR)
+def map_unbound(scene: Scene) -> Iterator[Fault]:
+    """A port that pauses names no map of a kind that its switch has (a warning where no host is given)."""
+    for device in scene.devices:
+        ports = {port: device.maps[port] for port in device.qos_ports if device.maps[port].pfc}
+        for port, maps in ports.items():
+            for field, table, name in unbound(device.switch, ports, port):
+                yield Fault(
+                    device.switch.file_of("PORT_QOS_MAP"),
+                    f"PORT_QOS_MAP|{maps.key} {field}",
+                    f"names no {table}"
+                    + (f", as {'other ports do' if name else 'none of the ports does'}, ")
+                    + "and what the switch does without one is not what the other maps count on: RoCE may be lossy",
+                    f'{field}: "{name or next(iter(sorted(device.switch.table(table))))}"'
+                    + (", as on the other ports" if name else ""),
+                    None if scene.marks else Severity.WARNING,
+                )
+
+
 @rule("hosts-must-mark", Severity.NOTE)
 def hosts_must_mark(scene: Scene) -> Iterator[Fault]:
     """With no host given: the DSCPs that RoCE must carry to be lossless here."""
@@ -208,6 +256,23 @@ def _judged(device: Device, dscp: int) -> Iterator[Path]:
     """The path of a DSCP on each port that has classes."""
     for port in device.qos_ports:
         yield device.path(port, dscp)
+
+
+def _has_row(device: Device, name: str, dscp: int) -> bool:
+    """Whether a DSCP map has a row for a DSCP."""
+    return any(spelling.number(key) == dscp for key in device.switch.table("DSCP_TO_TC_MAP").get(name, {}))
+
+
+def _moved(device: Device, path: Path, table: str, field: str, kind: str) -> Fault:
+    """The map of pause priorities takes away the one whose number a class's group or queue has."""
+    number = path.group if kind == "group" else path.queue
+    return Fault(
+        device.switch.file_of(table),
+        f"{table}|{device.maps[path.port].names[field]} {number}",
+        f"PFC is on for priority {number}, which this map does not give to {kind} {number}, where class {path.tc} is: "
+        "pause covers one direction only",
+        f'"{number}": "{number}"',
+    )
 
 
 def _classed(device: Device, path: Path, scene: Scene) -> str:
