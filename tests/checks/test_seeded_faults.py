@@ -597,3 +597,13 @@ def test_wrong_class_of_nccl_is_told_once_with_the_class_of_nics_and_switches(wr
     assert finding.fix == "NCCL_IB_TC=106"
     assert f"{SERVER}/nccl.conf" in finding.where
     assert "and in 1 more files" in finding.where
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("--trust dscp", "--trust pcp"), ("0,0,0,1,0", "0,0,0,0,1"), ("26,3", "26,4")]
+)
+def test_one_line_of_a_loop_over_nics_is_told_once(old: str, new: str, at: Site) -> None:
+    at.replace(f"hosts/{SERVER}/nic.sh", old, new)
+    (finding,) = check([at.folder]).findings
+    assert "rail0" in finding.where
+    assert "-i INTERFACE" in finding.fix

@@ -19,7 +19,7 @@ def nic_trusts_vlan(scene: Scene) -> Iterator[Fault]:
                 nic.trust.file,
                 f"{nic.trust.where} {name}",
                 "trusts PCP: RoCE is received and sent in priority 0, whatever its DSCP",
-                f"mlnx_qos -i {name} --trust dscp",
+                "mlnx_qos -i INTERFACE --trust dscp",
             )
 
 
@@ -53,7 +53,7 @@ def nic_pfc_off(scene: Scene) -> Iterator[Fault]:
                     f"{nic.pfc[1].where} {name}",
                     f"PFC is on for priorities {on}; DSCP {dscp} is priority {priority} on this NIC: it neither pauses "
                     "nor obeys a pause for RoCE",
-                    f"mlnx_qos -i {name} --pfc {','.join('1' if each == priority else '0' for each in range(8))}",
+                    f"mlnx_qos -i INTERFACE --pfc {','.join('1' if each == priority else '0' for each in range(8))}",
                 )
 
 
@@ -71,7 +71,7 @@ def nic_priority_not_fabrics(scene: Scene) -> Iterator[Fault]:
                     at.file,
                     f"{at.where} {name}",
                     f"DSCP {dscp} is priority {priority} on this NIC and priority {fabric} in the fabric",
-                    f"mlnx_qos -i {name} --dscp2prio set,{dscp},{fabric}",
+                    f"mlnx_qos -i INTERFACE --dscp2prio set,{dscp},{fabric}",
                 )
 
 
