@@ -459,6 +459,27 @@ def gateway_of_another_rail(at: Site) -> None:
     at.replace(f"hosts/{SERVER}/netplan.yaml", "via: 10.0.0.0", "via: 10.16.0.0")
 
 
+@seed("host-gateway-nowhere")
+def leaf_without_the_address_that_is_a_gateway(at: Site) -> None:
+    with at.config(LEAF) as document:
+        del document["INTERFACE"]["Ethernet0|10.0.0.0/31"]
+
+
+@seed("host-policy-route")
+def rule_to_the_table_of_another_rail(at: Site) -> None:
+    at.replace(f"hosts/{SERVER}/netplan.yaml", "from: 10.0.0.1/32, table: 100", "from: 10.0.0.1/32, table: 101")
+
+
+@seed("host-policy-route")
+def rule_left_out(at: Site) -> None:
+    at.replace(f"hosts/{SERVER}/netplan.yaml", "- {from: 10.0.0.1/32, table: 100, priority: 100}", "")
+
+
+@seed("host-policy-route")
+def route_in_the_table_of_another_rail(at: Site) -> None:
+    at.replace(f"hosts/{SERVER}/netplan.yaml", "via: 10.0.0.0, table: 100", "via: 10.0.0.0, table: 101")
+
+
 @seed("spraying-reorders")
 def one_server_not_told_of_reordering(at: Site) -> None:
     for server in SERVERS:

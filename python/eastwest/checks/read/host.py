@@ -47,7 +47,10 @@ class NicQos:
 
 @dataclass(frozen=True)
 class HostPort:
-    """A network interface as netplan sets it; `is_static` says that none of its addresses comes from elsewhere."""
+    """A network interface as netplan sets it; `is_static` says that none of its addresses comes from elsewhere.
+
+    `rules` are sources and the routing tables that they lead to, `tables` those that the interface has routes in.
+    """
 
     name: str
     file: str
@@ -57,6 +60,8 @@ class HostPort:
     mac: str
     gateways: tuple[str, ...] = ()
     is_static: bool = False
+    rules: tuple[tuple[str, int], ...] = ()
+    tables: tuple[int, ...] = ()
 
 
 @dataclass(eq=False)

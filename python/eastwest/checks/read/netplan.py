@@ -32,7 +32,10 @@ def read_netplan(parsed: document.Document, host: Host) -> None:
         line = parsed.locate(("network", "ethernets", key))[1] or 1
         mtu = spelling.number(str(fields.get("mtu", "")))
         routes = fields.get("routes")
-        hops = (each.get("via") for each in (routes if isinstance(routes, list) else []) if isinstance(each, Mapping))
+        ways = [each for each in (routes if isinstance(routes, list) else []) if isinstance(each, Mapping)]
+        hops = (each.get("via") for each in ways)
+        policy = fields.get("routing-policy")
+        rules = [each for each in (policy if isinstance(policy, list) else []) if isinstance(each, Mapping)]
         host.ports[name] = HostPort(
             name,
             parsed.file,
@@ -42,7 +45,13 @@ def read_netplan(parsed: document.Document, host: Host) -> None:
             str(mac or "").lower(),
             tuple(dict.fromkeys(str(each) for each in hops if each)),
             fields.get("accept-ra") is False and not fields.get("dhcp4") and not fields.get("dhcp6"),
+            tuple((str(each["from"]), table) for each in rules if "from" in each and (table := _table(each))),
+            tuple(dict.fromkeys(table for each in ways if (table := _table(each)))),
         )
+
+
+def _table(fields: Mapping[str, object]) -> int | None:
+    return spelling.number(str(fields.get("table", "")))
 
 
 def _address(written: object) -> str:

@@ -69,6 +69,46 @@ def host_gateway(scene: Scene) -> Iterator[Fault]:
                     )
 
 
+@rule("host-gateway-nowhere", Severity.ERROR)
+def host_gateway_nowhere(scene: Scene) -> Iterator[Fault]:
+    """A server's gateway is in its subnet, but no switch has it, that at the cable's other end included."""
+    far_of = {(end.owner, end.port): far for link in scene.links for end, far in link.ends}
+    there = {address.split("/")[0] for device in scene.devices for *_, address in device.switch.addresses()}
+    for host in scene.hosts:
+        for port in host.ports.values():
+            far = far_of.get((host.name, port.name))
+            nets = [ipaddress.ip_interface(address).network for address in port.addresses]
+            for gateway in port.gateways if far is not None and far.device is not None and there else ():
+                is_near = _is_address(f"{gateway}/32") and any(ipaddress.ip_address(gateway) in net for net in nets)
+                if is_near and ":" not in gateway and gateway not in there and far and far.device:
+                    yield Fault(
+                        far.device.switch.file_of("INTERFACE"),
+                        f"INTERFACE|{far.port}",
+                        f"has no {gateway}, by which {host.name} sends from {port.name}",
+                        f"INTERFACE|{far.port}|{gateway}/31",
+                    )
+
+
+@rule("host-policy-route", Severity.ERROR)
+def host_policy_route(scene: Scene) -> Iterator[Fault]:
+    """A server routes by source, and an interface's address leads to a table in which no route goes by it."""
+    for host in scene.hosts:
+        rules = {source.split("/")[0]: (table, port) for port in host.ports.values() for source, table in port.rules}
+        for port in host.ports.values():
+            for address in (each.split("/")[0] for each in port.addresses):
+                if not rules or not port.tables or ":" in address or rules.get(address, (None,))[0] in port.tables:
+                    continue
+                table, at = rules.get(address, (None, port))
+                leads = "no rule leads" if table is None else f"the rule leads to table {table}, not"
+                yield Fault(
+                    at.file,
+                    f"line {at.line} {at.name} routing-policy",
+                    f"from {address} of {port.name} {leads} to {port.tables[0]}, where its routes are: it sends by "
+                    "another NIC or not at all",
+                    f"from: {address}/32, table: {port.tables[0]}",
+                )
+
+
 @rule("router-id-twice", Severity.ERROR)
 def router_id_twice(scene: Scene) -> Iterator[Fault]:
     """Two switches have the same BGP router ID."""
