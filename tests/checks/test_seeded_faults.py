@@ -459,6 +459,52 @@ def gateway_of_another_rail(at: Site) -> None:
     at.replace(f"hosts/{SERVER}/netplan.yaml", "via: 10.0.0.0", "via: 10.16.0.0")
 
 
+def lossless_profile(at: Site) -> str:
+    """The profile of a leaf's first port."""
+    return at.read(LEAF)["BUFFER_PG"]["Ethernet0|3"]["profile"]
+
+
+@seed("pool-wrong")
+def pool_that_is_not_there(at: Site) -> None:
+    at.set(LEAF, "BUFFER_PROFILE", lossless_profile(at), pool="nopool")
+
+
+@seed("pool-wrong")
+def group_on_a_pool_of_the_other_direction(at: Site) -> None:
+    at.set(LEAF, "BUFFER_PROFILE", lossless_profile(at), pool="egress_lossless_pool")
+
+
+@seed("headroom-none")
+def headroom_with_a_unit(at: Site) -> None:
+    at.set(LEAF, "BUFFER_PROFILE", lossless_profile(at), xoff="216kB")
+
+
+@seed("headroom-none")
+def headroom_of_nothing(at: Site) -> None:
+    at.set(LEAF, "BUFFER_PROFILE", lossless_profile(at), xoff="0")
+
+
+@seed("headroom-none")
+def headroom_left_out(at: Site) -> None:
+    at.set(LEAF, "BUFFER_PROFILE", lossless_profile(at), xoff=None)
+
+
+@seed("headroom-beyond-size")
+def pause_let_go_above_the_size(at: Site) -> None:
+    at.set(LEAF, "BUFFER_PROFILE", lossless_profile(at), xon="300000")
+
+
+@seed("ecn-below-a-packet")
+def marks_in_kilobytes(at: Site) -> None:
+    profile = at.read(LEAF)["QUEUE"]["Ethernet0|3"]["wred_profile"]
+    at.set(LEAF, "WRED_PROFILE", profile, green_min_threshold="200", green_max_threshold="800")
+
+
+@seed("watchdog-action-unknown")
+def watchdog_with_a_misspelt_action(at: Site) -> None:
+    at.set(LEAF, "PFC_WD", "Ethernet0", action="dorp")
+
+
 @seed("host-gateway-nowhere")
 def leaf_without_the_address_that_is_a_gateway(at: Site) -> None:
     with at.config(LEAF) as document:

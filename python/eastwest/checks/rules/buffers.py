@@ -65,6 +65,63 @@ def profile_missing(scene: Scene) -> Iterator[Fault]:
                     )
 
 
+@rule("pool-wrong", Severity.ERROR)
+def pool_wrong(scene: Scene) -> Iterator[Fault]:
+    """A profile in use takes its memory from a pool that is not there, or from one of the other direction."""
+    for device in scene.devices:
+        pools, profiles = device.switch.table("BUFFER_POOL"), device.switch.table("BUFFER_PROFILE")
+        told = set()
+        for table, way in (("BUFFER_PG", "ingress"), ("BUFFER_QUEUE", "egress")):
+            for row in device.switch.table(table).values() if pools else ():
+                name = spelling.reference(row.get("profile", ""))
+                pool = spelling.reference(profiles.get(name, {}).get("pool", ""))
+                if (
+                    not pool
+                    or name in told
+                    or (pools.get(pool, {}).get("type", way) in (way, "both") and pool in pools)
+                ):
+                    continue
+                told.add(name)
+                why = "of the other direction" if pool in pools else "not there"
+                yield Fault(
+                    device.switch.file_of("BUFFER_PROFILE"),
+                    f"BUFFER_PROFILE|{name} pool",
+                    f"{pool} is {why}, and {table} uses the profile",
+                    f"a pool of type {way} in BUFFER_POOL",
+                )
+
+
+@rule("headroom-none", Severity.ERROR)
+def headroom_none(scene: Scene) -> Iterator[Fault]:
+    """A profile that is named as lossless is in the file, but its xoff is absent, 0 or no number of bytes."""
+    for device, _, group in _groups(scene):
+        profile = device.switch.table("BUFFER_PROFILE").get(group.profile)
+        is_dynamic = device.switch.metadata.get("buffer_model") == "dynamic"
+        if profile is None or is_dynamic or profile.get("headroom_type") == "dynamic":
+            continue
+        if group.headroom is None and group.lossless is not False:
+            yield Fault(
+                device.switch.file_of("BUFFER_PROFILE"),
+                f"BUFFER_PROFILE|{group.profile} xoff",
+                f"{profile.get('xoff') or 'not given'}: no bytes are kept for what arrives after the pause",
+                "the headroom in bytes, as a plain number",
+            )
+
+
+@rule("headroom-beyond-size", Severity.ERROR)
+def headroom_beyond_size(scene: Scene) -> Iterator[Fault]:
+    """A lossless profile lets go of the pause only above its own size."""
+    for device, _, group in _groups(scene):
+        size = spelling.number(device.switch.table("BUFFER_PROFILE").get(group.profile, {}).get("size"))
+        if group.headroom and size and group.xon is not None and group.xon > size:
+            yield Fault(
+                device.switch.file_of("BUFFER_PROFILE"),
+                f"BUFFER_PROFILE|{group.profile} xon",
+                f"xon {group.xon} is above size {size}: sizes of one profile that cannot be",
+                "xon below size",
+            )
+
+
 @rule("queue-buffer-lossy", Severity.ERROR)
 def queue_buffer_lossy(scene: Scene) -> Iterator[Fault]:
     """The queue of a lossless class takes its buffer from a profile or pool for lossy traffic, which drops."""

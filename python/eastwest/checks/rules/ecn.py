@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eastwest.checks.chain import Device, Marking, Path
+from eastwest.checks.chain.need import ROCE_PACKET
 from eastwest.checks.finding import Fault, Severity
 from eastwest.checks.rules.rule import rule
 from eastwest.checks.scene import Scene
@@ -30,7 +31,8 @@ def ecn_off(scene: Scene) -> Iterator[Fault]:
                     f" ({marking.profile} is not there)" if marking.profile else ""
                 )
                 what += ": senders learn of congestion only by being paused"
-                fix = f'"wred_profile": "{next(iter(sorted(others)), "AZURE_LOSSLESS")}"'
+                there = sorted(others) or sorted(device.switch.table("WRED_PROFILE")) or ["AZURE_LOSSLESS"]
+                fix = f'"wred_profile": "{there[0]}"'
             yield Fault(file, key, what, fix, None if scene.marks else Severity.WARNING)
 
 
@@ -91,6 +93,20 @@ def ecn_thresholds_crossed(scene: Scene) -> Iterator[Fault]:
             else:
                 continue
             yield Fault(device.switch.file_of("WRED_PROFILE"), f"WRED_PROFILE|{marking.profile}", what, fix)
+
+
+@rule("ecn-below-a-packet", Severity.ERROR)
+def ecn_below_a_packet(scene: Scene) -> Iterator[Fault]:
+    """Marking is at its most at a fill below one packet of RoCE: every packet that waits is marked."""
+    for device in scene.devices:
+        for _, _, marking in _queues(scene, device):
+            if marking.ecn and marking.most is not None and marking.most < ROCE_PACKET:
+                yield Fault(
+                    device.switch.file_of("WRED_PROFILE"),
+                    f"WRED_PROFILE|{marking.profile} green_max_threshold",
+                    f"{marking.most} bytes are less than one packet ({ROCE_PACKET}): thresholds are in bytes, not KB",
+                    "both thresholds in bytes",
+                )
 
 
 @rule("pause-fill-unknown", Severity.NOTE)

@@ -10,6 +10,8 @@ from eastwest.checks.read import spelling
 from eastwest.checks.rules.rule import rule
 from eastwest.checks.scene import Scene
 
+WATCHDOG_ACTIONS = ("drop", "forward", "alert")
+
 
 @rule("cnp-with-data", Severity.WARNING)
 def cnp_with_data(scene: Scene) -> Iterator[Fault]:
@@ -104,6 +106,21 @@ def scheduler_missing(scene: Scene) -> Iterator[Fault]:
                         f"names {table}|{name}, which is not there",
                         "name one that is there, or add it",
                     )
+
+
+@rule("watchdog-action-unknown", Severity.ERROR)
+def watchdog_action_unknown(scene: Scene) -> Iterator[Fault]:
+    """A port's PFC watchdog is to do what SONiC does not know, so the row is refused and the port has none."""
+    for device in scene.devices:
+        for key, row in device.switch.table("PFC_WD").items():
+            action = row.get("action", "")
+            if action and action.lower() not in WATCHDOG_ACTIONS:
+                yield Fault(
+                    device.switch.file_of("PFC_WD"),
+                    f"PFC_WD|{key} action",
+                    f"{action}: SONiC refuses the row, so nothing ends a pause that lasts",
+                    " or ".join(WATCHDOG_ACTIONS),
+                )
 
 
 @rule("watchdog-missing", Severity.WARNING)
