@@ -86,7 +86,9 @@ def test_every_server_hangs_in_slurms_tree_once_and_all_under_one_switch() -> No
     switches = {}
     for line in text.splitlines():
         if line.startswith("SwitchName="):
-            name, children = re.fullmatch(r"SwitchName=(\S+) (?:Nodes|Switches)=(\S+)", line).groups()  # type: ignore[union-attr]
+            found = re.fullmatch(r"SwitchName=(\S+) (?:Nodes|Switches)=(\S+)", line)
+            assert found is not None, line
+            name, children = found.groups()
             switches[name] = _expanded(children)
     below = [child for children in switches.values() for child in children]
     assert sorted(child for child in below if child in names) == names

@@ -113,9 +113,10 @@ def list_() -> None:
 
 
 @lab.command(
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
+    "exec",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False},
 )
-def exec(  # noqa: A001
+def exec_(
     node: Annotated[str, typer.Argument(help="A switch or a server.")],
     command: Annotated[list[str], typer.Argument(help="Command with its arguments.")],
     name: Name = None,
